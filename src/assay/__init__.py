@@ -1,0 +1,3 @@
+"""Assay: evidence-first GPU-kernel optimization."""
+
+__version__ = "0.1.0"

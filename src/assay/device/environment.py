@@ -1,0 +1,72 @@
+"""Reads the Environment of this process without importing anything heavy."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import os
+import platform
+import re
+from pathlib import Path
+
+import assay
+from assay.spec.environment import Environment
+
+_PACKAGES = ("torch", "triton", "numpy", "scipy", "pydantic", "sglang", "vllm", "flashinfer-python")
+
+
+def environment() -> Environment:
+    return Environment(
+        host=host_digest(),
+        system=f"{platform.system()} {platform.release()}",
+        machine=platform.machine() or "unknown",
+        processor=_processor(),
+        cores=len(os.sched_getaffinity(0)),
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        python=platform.python_version(),
+        assay=assay.__version__,
+        packages=_installed(),
+    )
+
+
+@functools.cache
+def harness_hash() -> str:
+    """Hash of the package's own Python sources, in the order of their names."""
+    root = Path(assay.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def host_digest() -> str:
+    """Tells hosts apart in merged ledgers; a host's name is nobody's business."""
+    try:
+        identity = Path("/etc/machine-id").read_text().strip()
+    except OSError:
+        identity = ""
+    return "h" + hashlib.sha256(f"{identity}:{platform.node()}".encode()).hexdigest()[:12]
+
+
+def _installed() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    for key in ("model name", "CPU part"):
+        match = re.search(rf"^{key}\s*:\s*(.+)$", text, re.MULTILINE)
+        if match:
+            return match[1].strip() if key == "model name" else f"CPU part {match[1].strip()}"
+    return platform.processor() or "unknown"
