@@ -13,7 +13,16 @@ from pathlib import Path
 import assay
 from assay.spec.environment import Environment
 
-_PACKAGES = ("torch", "triton", "numpy", "scipy", "pydantic", "sglang", "vllm", "flashinfer-python")
+_PACKAGES = (
+    "torch",
+    "triton",
+    "numpy",
+    "scipy",
+    "pydantic",
+    "sglang",
+    "vllm",
+    "flashinfer-python",
+)
 
 
 def environment() -> Environment:

@@ -1,0 +1,1 @@
+"""The nouns: frozen, strict, hashed by content."""

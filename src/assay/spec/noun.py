@@ -22,7 +22,9 @@ TaskName = Annotated[
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*$", max_length=240
     ),
 ]
-Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+!-]*$", max_length=80)]
+Version = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+!-]*$", max_length=80)
+]
 Symbol = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 # No control characters: a sentence is printed on one line of a terminal.
@@ -75,3 +77,6 @@ class Document(Noun):
     """
 
     SCHEMA: ClassVar[str]
+
+    def content(self) -> dict[str, Any]:
+        return {"schema": self.SCHEMA, **super().content()}

@@ -1,0 +1,75 @@
+"""Device and Process: what the judge needs to know of where code runs.
+
+A device is a module of this package that defines `open_device(index)`. It is found by its name;
+adding one touches nothing else.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Generic
+from typing import Self
+from typing import TypeVar
+
+from assay.spec.environment import DeviceIdentity
+from assay.spec.lane import Lane
+from assay.spec.lane import LaneTraits
+from assay.spec.sample import Disturbance
+
+P = TypeVar("P", contravariant=True)
+"""What a device can run: a script on the fake one, a built solution on a real one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One timed batch as the device's trusted clock saw it, with the state it saw around it."""
+
+    nanoseconds: int
+    disturbances: tuple[Disturbance, ...] = ()
+    clock_mhz: int | None = None
+
+
+class Process(abc.ABC):
+    """One solution in a process of its own, asleep unless it is timed."""
+
+    @abc.abstractmethod
+    def time(self, row: str, lane: Lane, launches: int, warm_launches: int) -> Reading:
+        """Time one batch of calls of one row, after untimed warm ones."""
+
+    @abc.abstractmethod
+    def stop(self) -> None:
+        """End the process and everything that it started; harmless when repeated."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+class Device(abc.ABC, Generic[P]):
+    @property
+    @abc.abstractmethod
+    def identity(self) -> DeviceIdentity:
+        """What the device says that it is."""
+
+    @property
+    @abc.abstractmethod
+    def lanes(self) -> Sequence[Lane]:
+        """The lanes that this device can time."""
+
+    @abc.abstractmethod
+    def traits(self, lane: Lane) -> LaneTraits:
+        """What a reading in a lane costs here."""
+
+    @abc.abstractmethod
+    def start(self, program: P) -> Process:
+        """A new process that runs the program."""

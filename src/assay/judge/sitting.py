@@ -1,0 +1,196 @@
+"""A sitting: the rows of a task, measured on one device in turns, until each row is settled.
+
+Each generation starts three processes (baseline, its echo, candidate) and runs every unsettled row
+in them. Blocks of both kinds are shuffled and each is ABBA or BAAB by the toss of a coin, from the
+operating system's randomness: an order that nobody can foresee cannot be played to.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import ExitStack
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Generic
+from typing import TypeVar
+
+from assay.device import Device
+from assay.device import Process
+from assay.spec.lane import Lane
+from assay.spec.rules import Budget
+from assay.spec.rules import Rules
+from assay.spec.sample import Pair
+from assay.spec.sample import Sample
+from assay.spec.sample import Side
+from assay.spec.verdict import RowVerdict
+from assay.stats.plan import Plan
+from assay.stats.plan import plan_row
+from assay.stats.row_rule import Finding
+from assay.stats.row_rule import look_at
+
+P = TypeVar("P")
+
+_PILOT_READINGS = 3
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sitting is; handed to whoever draws the bar."""
+
+    done: int
+    total: int
+    label: str
+
+
+@dataclass
+class RowRecord:
+    """One row in one lane: its plan, its samples in order, and what was found."""
+
+    row: str
+    lane: Lane
+    plan: Plan
+    samples: list[Sample] = field(default_factory=list)
+    finding: Finding | None = None
+
+    @property
+    def settled(self) -> bool:
+        return self.finding is not None and self.finding.settled
+
+    def verdict(self) -> RowVerdict:
+        assert self.finding is not None
+        measured = self.finding.measurement
+        return RowVerdict(
+            row=self.row,
+            lane=self.lane,
+            status=self.finding.status,
+            ratio=measured.ratio if measured else None,
+            interval=measured.interval if measured else None,
+            baseline_us=measured.baseline_us if measured else None,
+            candidate_us=measured.candidate_us if measured else None,
+            measurement=measured,
+            reason=self.finding.reason,
+        )
+
+
+class Sitting(Generic[P]):
+    """Baseline against candidate on one device."""
+
+    def __init__(
+        self,
+        device: Device[P],
+        baseline: P,
+        candidate: P,
+        rules: Rules,
+        *,
+        order: random.Random | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._device = device
+        self._programs = {
+            Side.BASELINE: baseline,
+            Side.ECHO: baseline,
+            Side.CANDIDATE: candidate,
+        }
+        self._rules = rules
+        self._order = order or random.SystemRandom()
+        self._progress = progress or (lambda _: None)
+
+    def run(self, rows: Sequence[str], lanes: Sequence[Lane], budget: Budget) -> list[RowRecord]:
+        """Measure all rows in all lanes; the records come back in that order, each with a finding."""
+        records = self._plan(rows, lanes, budget)
+        last = max(record.plan.generations for record in records)
+        for generation in range(last):
+            if all(record.settled for record in records):
+                break
+            with self._processes() as processes:
+                for index, record in enumerate(records):
+                    if not record.settled:
+                        label = f"{record.row} {record.lane}"
+                        self._progress(
+                            Progress(generation * len(records) + index, last * len(records), label)
+                        )
+                        self._measure(record, generation, processes)
+                        self._look(record, generation + 1)
+        self._progress(Progress(last * len(records), last * len(records), "done"))
+        return records
+
+    def _plan(self, rows: Sequence[str], lanes: Sequence[Lane], budget: Budget) -> list[RowRecord]:
+        seconds = budget.per_row(len(rows), len(lanes))
+        with self._processes() as processes:
+            return [
+                RowRecord(row, lane, self._plan_one(row, lane, seconds, processes))
+                for row in rows
+                for lane in lanes
+            ]
+
+    def _plan_one(
+        self, row: str, lane: Lane, seconds: float, processes: Mapping[Side, Process]
+    ) -> Plan:
+        """A pilot finds how long a call of the slower side takes; the smallest of a few readings,
+        since a disturbed pilot must not cost the row its blocks."""
+        traits = self._device.traits(lane)
+        call = max(
+            min(self._pilot(processes[side], row, lane) for _ in range(_PILOT_READINGS))
+            for side in (Side.BASELINE, Side.CANDIDATE)
+        )
+        return plan_row(seconds, call, traits, self._rules)
+
+    def _pilot(self, process: Process, row: str, lane: Lane) -> float:
+        reading = process.time(row, lane, 1, self._device.traits(lane).warm_launches)
+        return max(reading.nanoseconds, 1) * 1e-9
+
+    @contextmanager
+    def _processes(self) -> Iterator[Mapping[Side, Process]]:
+        """Three processes that live and die together."""
+        with ExitStack() as stack:
+            yield {
+                side: stack.enter_context(self._device.start(program))
+                for side, program in self._programs.items()
+            }
+
+    def _measure(
+        self, record: RowRecord, generation: int, processes: Mapping[Side, Process]
+    ) -> None:
+        for number, (pair, sides) in enumerate(self._blocks(record.plan, generation)):
+            for position, side in enumerate(sides):
+                reading = processes[side].time(
+                    record.row, record.lane, record.plan.launches, record.plan.warm_launches
+                )
+                record.samples.append(
+                    Sample(
+                        generation=generation,
+                        block=number,
+                        position=position,
+                        pair=pair,
+                        side=side,
+                        launches=record.plan.launches,
+                        nanoseconds=reading.nanoseconds,
+                        disturbances=reading.disturbances,
+                        clock_mhz=reading.clock_mhz,
+                    )
+                )
+
+    def _blocks(self, plan: Plan, generation: int) -> Iterator[tuple[Pair, tuple[Side, ...]]]:
+        """The blocks of one generation. AB blocks take turns between the two baseline processes:
+        the candidate is compared with their average, which halves what one of them is off by."""
+        kinds: list[tuple[Pair, Side, Side]] = []
+        for number in range(plan.ab_blocks):
+            baseline = (Side.BASELINE, Side.ECHO)[(number + generation) % 2]
+            kinds.append((Pair.AB, baseline, Side.CANDIDATE))
+        kinds += [(Pair.AA, Side.BASELINE, Side.ECHO)] * plan.aa_blocks
+        self._order.shuffle(kinds)
+        for pair, first, second in kinds:
+            if self._order.random() < 0.5:
+                first, second = second, first
+            yield pair, (first, second, second, first)
+
+    def _look(self, record: RowRecord, generations: int) -> None:
+        plan = record.plan
+        if generations in plan.looks:
+            look = plan.looks.index(generations)
+            record.finding = look_at(record.samples, self._rules, plan.looks, look, plan.resolution)

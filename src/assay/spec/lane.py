@@ -1,0 +1,44 @@
+"""Lane: what a number times. Every number names its lane."""
+
+from __future__ import annotations
+
+import enum
+
+from pydantic import Field
+
+from assay.spec.noun import Count
+from assay.spec.noun import Noun
+from assay.spec.noun import Positive
+from assay.spec.noun import Seconds
+
+
+class Lane(enum.StrEnum):
+    THROUGHPUT = "throughput"
+    """Calls back to back over rotated buffers."""
+    LATENCY = "latency"
+    """One call, device idle before and after, fresh content."""
+    GRAPH = "graph"
+    """The same, captured once and replayed: device time without launches."""
+    EVENTS = "events"
+    """Events recorded inside the runner."""
+    DEVICE = "device"
+    """Kernel time as a profiler reports it."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether a verdict may rest on this lane; the others only explain."""
+        return self in {Lane.THROUGHPUT, Lane.LATENCY, Lane.GRAPH}
+
+
+class LaneTraits(Noun):
+    """What one reading in a lane costs on a device, and how fine its clock is."""
+
+    batch_seconds: float = Field(ge=0, le=60)
+    """Least length of a timed batch; zero means a single call."""
+    warm_launches: Count
+    """Untimed calls before each batch."""
+    turn_seconds: float = Field(ge=0, le=60)
+    """Device time that a change of turns costs beside the calls."""
+    resolution: Seconds
+    """One tick of the clock that closes a batch."""
+    most_launches: Positive = 1_000_000

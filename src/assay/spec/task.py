@@ -1,0 +1,151 @@
+"""Task: a kernel to be made faster, with all that decides whether it was."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+from typing import Self
+
+from pydantic import Field
+from pydantic import model_validator
+
+from assay.spec.baseline import Baseline
+from assay.spec.contract import Contract
+from assay.spec.contract import Tolerance
+from assay.spec.domain import AxisRef
+from assay.spec.domain import Domain
+from assay.spec.dtype import DType
+from assay.spec.noun import Document
+from assay.spec.noun import Name
+from assay.spec.noun import Noun
+from assay.spec.noun import Sentence
+from assay.spec.noun import Symbol
+from assay.spec.noun import TaskName
+from assay.spec.solution import LanguagePreference
+from assay.spec.workload import Finite
+from assay.spec.workload import Scalar
+
+
+class Role(enum.StrEnum):
+    INPUT = "input"
+    OUTPUT = "output"
+    INOUT = "inout"
+
+
+class Argument(Noun):
+    """A tensor argument, by the names of its axes."""
+
+    name: Symbol
+    role: Role
+    shape: Annotated[tuple[AxisRef, ...], Field(max_length=8)]
+    dtypes: Annotated[tuple[DType, ...], Field(min_length=1)] | None = None
+    """Dtypes it may have; None together with `like`."""
+    like: Symbol | None = None
+    """The argument whose dtype it must share."""
+    optional: bool = False
+
+    @model_validator(mode="after")
+    def _has_one_dtype_rule(self) -> Self:
+        if (self.dtypes is None) == (self.like is None):
+            raise ValueError(f"argument {self.name} needs either dtypes or like")
+        if sum(str(axis).startswith("*") for axis in self.shape) > 1:
+            raise ValueError(f"argument {self.name} has more than one * axis")
+        return self
+
+
+class Option(Noun):
+    """A scalar argument and the values that it may take."""
+
+    name: Symbol
+    choices: Annotated[tuple[Scalar, ...], Field(min_length=1)] | None = None
+    low: Finite | None = None
+    high: Finite | None = None
+
+    @model_validator(mode="after")
+    def _has_one_rule(self) -> Self:
+        ranged = self.low is not None and self.high is not None
+        if (self.choices is None) != ranged or (self.low is None) != (self.high is None):
+            raise ValueError(f"option {self.name} needs either choices, or low and high")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"option {self.name}: low is above high")
+        return self
+
+    def holds(self, value: Scalar) -> bool:
+        if self.choices is not None:
+            return any(type(value) is type(c) and value == c for c in self.choices)
+        assert self.low is not None
+        assert self.high is not None
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and self.low <= float(value) <= self.high
+
+
+class Function(Noun):
+    """One entry point of the task's family; all solutions define it under this name."""
+
+    name: Symbol
+    summary: Sentence
+    arguments: Annotated[tuple[Argument, ...], Field(min_length=1)]
+    options: tuple[Option, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_are_known_and_differ(self) -> Self:
+        names = [argument.name for argument in self.arguments]
+        every = names + [option.name for option in self.options]
+        if len(set(every)) != len(every):
+            raise ValueError(f"function {self.name} has two arguments of one name")
+        for argument in self.arguments:
+            if argument.like is not None and argument.like not in names:
+                raise ValueError(f"{argument.name} is like {argument.like}, which is no argument")
+        if all(argument.role is Role.INPUT for argument in self.arguments):
+            raise ValueError(f"function {self.name} has no output")
+        return self
+
+
+class EquivalentMutant(Noun):
+    """A mutant of the reference that no input can tell from it, declared with its reason."""
+
+    mutant: Name
+    reason: Sentence
+
+
+class Task(Document):
+    """`task.toml`."""
+
+    SCHEMA = "assay.task.1"
+
+    name: TaskName
+    summary: Sentence
+    functions: Annotated[tuple[Function, ...], Field(min_length=1)]
+    domain: Domain
+    contract: Contract = Contract()
+    tolerance: Tolerance = Tolerance()
+    language: LanguagePreference = LanguagePreference.ANY
+    baselines: Annotated[tuple[Baseline, ...], Field(min_length=1)]
+    equivalent_mutants: tuple[EquivalentMutant, ...] = ()
+    source: Sentence | None = None
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if len({function.name for function in self.functions}) != len(self.functions):
+            raise ValueError("two functions have one name")
+        if len({baseline.name for baseline in self.baselines}) != len(self.baselines):
+            raise ValueError("two baselines have one name")
+        primary = [baseline.name for baseline in self.baselines if baseline.primary]
+        if len(primary) != 1:
+            raise ValueError(f"exactly one baseline is primary, not {len(primary)}")
+        for function in self.functions:
+            for argument in function.arguments:
+                self._check_axes(argument)
+        return self
+
+    def _check_axes(self, argument: Argument) -> None:
+        for axis in argument.shape:
+            if isinstance(axis, str) and axis.removeprefix("*") not in self.domain.axes:
+                raise ValueError(f"argument {argument.name}: axis {axis} is not in the domain")
+
+    @property
+    def primary_baseline(self) -> Baseline:
+        return next(baseline for baseline in self.baselines if baseline.primary)
+
+    def function(self, name: str) -> Function | None:
+        return next((f for f in self.functions if f.name == name), None)
