@@ -40,11 +40,13 @@ def unmet(case: PromotionCase, rules: Rules) -> tuple[str, ...]:
         problems.append("not measured again in fresh processes with new seeds")
     elif confirm(case.verdict, case.confirmation) is not Status.FASTER:
         problems.append(f"the confirmation says {case.confirmation.verdict}")
-    hashes = {case.candidate_hash, case.verdict_hash, case.confirmation_hash}
-    if case.confirmation is not None and len(hashes) != 1:
+    hashes = {case.candidate_hash, case.verdict_hash, case.confirmation_hash} - {None}
+    if len(hashes) != 1:
         problems.append("the evidence is about other sources than the candidate's")
-    if case.sanitizer_clean is not True:
-        problems.append("no clean sanitizer run" if case.sanitizer_clean is None else "sanitizer")
+    if case.sanitizer_clean is None:
+        problems.append("no clean sanitizer run")
+    elif not case.sanitizer_clean:
+        problems.append("the sanitizer found errors")
     if not (case.profiled_before and case.profiled_after):
         problems.append("no profile before and after")
     return tuple(problems)
