@@ -2,6 +2,186 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Iterable
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+from typing import Any
+
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from assay.ledger import Ledger
+from assay.ledger import Row
+from assay.ledger import default_path
+from assay.ledger import merge as merge_ledgers
+from assay.ledger import query as query_ledgers
+from assay.ledger import verify as verify_ledger
+from assay.spec.errors import ExitStatus
+from assay.spec.errors import quote
 
 app = typer.Typer(help="The evidence: verify it, query it, merge it, show it.")
+
+_PIPE_WIDTH = 10_000
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Paths = Annotated[
+    list[Path] | None, typer.Argument(help="Ledger folders; this project's when left out.")
+]
+LedgerOptions = Annotated[
+    list[Path] | None, typer.Option("--ledger", help="A ledger folder; may be repeated.")
+]
+
+
+@app.command()
+def verify(paths: Paths = None, as_json: AsJson = False) -> None:
+    """Read every byte and name each one that is not as it was written."""
+    reports = [verify_ledger(Ledger(path)) for path in paths or [default_path()]]
+    if as_json:
+        _print_json([report.content() | {"ok": report.ok} for report in reports])
+    else:
+        _print_table(
+            ("ledger", "segments", "rows", "samples", "remarks", "problems"),
+            (
+                (r.ledger, r.segments, r.rows, r.samples, len(r.remarks), len(r.problems))
+                for r in reports
+            ),
+        )
+        for report in reports:
+            for remark in report.remarks:
+                print(f"remark: {quote(report.ledger)}: {remark}")
+            for problem in report.problems:
+                print(f"problem: {quote(report.ledger)}: {problem}")
+    if not all(report.ok for report in reports):
+        raise typer.Exit(ExitStatus.NO)
+
+
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT over the views rows and verdicts.")],
+    ledgers: LedgerOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask all given ledgers one question in SQL."""
+    result = query_ledgers([Ledger(path) for path in ledgers or [default_path()]], sql)
+    if as_json:
+        _print_json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
+    else:
+        _print_table(result.columns, result.rows)
+
+
+@app.command()
+def merge(
+    sources: Annotated[list[Path], typer.Argument(help="Ledger folders to copy from.")],
+    into: Annotated[Path, typer.Option("--into", help="The ledger folder to copy into.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy the segments of many ledgers into one, after verifying them all."""
+    report = merge_ledgers([Ledger(path) for path in sources], Ledger(into))
+    if as_json:
+        _print_json(report.content())
+    else:
+        _print_table(
+            ("segment", "outcome"),
+            sorted(
+                (name, outcome)
+                for outcome in ("copied", "extended", "kept")
+                for name in getattr(report, outcome)
+            ),
+        )
+
+
+@app.command()
+def show(
+    row_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="A row's id.")] = None,
+    ledger: Annotated[Path | None, typer.Option("--ledger", help="The ledger folder.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many of the newest rows.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show one row with its samples, or the newest rows."""
+    source = Ledger(ledger or default_path())
+    if row_id is not None:
+        _show_row(source, source.find(row_id), as_json)
+        return
+    rows = sorted(source.rows(), key=lambda row: (row.time, row.segment, row.n))[-limit:]
+    if as_json:
+        _print_json([_content(row) for row in rows])
+    else:
+        _print_table(
+            ("id", "time", "kind", "samples", "body"),
+            (
+                (
+                    row.id,
+                    row.time[:19] + "Z",
+                    row.kind,
+                    row.samples.bytes if row.samples else "",
+                    json.dumps(row.body, ensure_ascii=False),
+                )
+                for row in rows
+            ),
+        )
+    for segment in source.segments():
+        if segment.remark is not None:
+            print(f"assay: remark: {quote(source.path)}: {segment.remark}", file=sys.stderr)
+
+
+def _show_row(source: Ledger, row: Row, as_json: bool) -> None:
+    samples = source.samples(row) if row.samples else None
+    if as_json:
+        columns = samples.columns if samples else None
+        _print_json(_content(row) | {"columns": columns})
+        return
+    _print_table(
+        ("field", "value"),
+        [
+            ("id", row.id),
+            ("hash", row.hash),
+            ("segment", row.segment),
+            ("n", row.n),
+            ("time", row.time),
+            ("kind", row.kind),
+            ("samples", f"{samples.count} of {', '.join(samples.columns)}" if samples else "none"),
+        ],
+    )
+    # JSON escapes what could steer a terminal.
+    print(json.dumps(row.body, indent=2))
+
+
+def _content(row: Row) -> dict[str, Any]:
+    return {"id": row.id} | row.content()
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def _print_table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Only the last column gives way when the terminal is narrow; a pipe has all the room."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    values = [list(row) for row in rows]
+    cells = [[_cell(value) for value in row] for row in values]
+    for index, name in enumerate(columns):
+        numeric = bool(values) and all(isinstance(row[index], int | float) for row in values)
+        longest = max(len(row[index]) for row in [[quote(name)] * len(columns), *cells])
+        table.add_column(
+            Text(quote(name)),
+            justify="right" if numeric else "left",
+            overflow="ellipsis",
+            no_wrap=True,
+            min_width=longest if index < len(columns) - 1 else None,
+        )
+    for row in cells:
+        table.add_row(*map(Text, row))
+    Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return quote(value)
