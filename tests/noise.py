@@ -29,10 +29,13 @@ class NoiseLevel:
     outlier_factor: float = 3.0
 
 
+PROVEN_UNDER = NoiseLevel()
+
+
 class SimulatedNoise:
     """Drift, jitter, process offsets and outliers, from one seeded source."""
 
-    def __init__(self, seed: int, level: NoiseLevel = NoiseLevel()) -> None:
+    def __init__(self, seed: int, level: NoiseLevel = PROVEN_UNDER) -> None:
         self._random = random.Random(seed)
         self._level = level
         self._walk = 0.0
@@ -101,5 +104,3 @@ class WithEpisodes:
                     clock_mhz=episode.clock_mhz,
                 )
         return base
-
-

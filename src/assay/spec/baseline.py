@@ -62,6 +62,4 @@ class WheelBaseline(_Named):
     shims: tuple[Shim, ...] = ()
 
 
-Baseline = Annotated[
-    LocalBaseline | ReferenceBaseline | WheelBaseline, Field(discriminator="kind")
-]
+Baseline = Annotated[LocalBaseline | ReferenceBaseline | WheelBaseline, Field(discriminator="kind")]

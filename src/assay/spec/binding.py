@@ -67,9 +67,7 @@ def _option_problems(function: Function, row: Row) -> Iterator[str]:
             yield f"option {name} is missing"
 
 
-def _tensor_problems(
-    task: Task, argument: Argument, tensor: TensorSpec, row: Row
-) -> Iterator[str]:
+def _tensor_problems(task: Task, argument: Argument, tensor: TensorSpec, row: Row) -> Iterator[str]:
     if argument.dtypes is not None and tensor.dtype not in argument.dtypes:
         yield f"{argument.name} is {tensor.dtype}, which the task does not list"
     other = row.tensors.get(argument.like) if argument.like else None

@@ -7,7 +7,6 @@ place that turns them into an exit status; nothing else in the package catches b
 from __future__ import annotations
 
 import enum
-import unicodedata
 
 
 class ExitStatus(enum.IntEnum):
@@ -37,11 +36,8 @@ def quote(text: object) -> str:
 
 
 def _printable(character: str) -> str:
-    # Cc and Cf hold terminal escapes and direction overrides, Cs lone surrogates, Zl and Zp
-    # line breaks that some terminals honour.
-    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
-        return character.encode("unicode_escape").decode("ascii")
-    return character
+    # Not printable are terminal escapes, direction overrides, lone surrogates and line breaks.
+    return character if character.isprintable() else ascii(character)[1:-1]
 
 
 class AssayError(Exception):

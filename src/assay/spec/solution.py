@@ -72,9 +72,7 @@ class Solution(Document):
             # 1 == True in Python; a config of True must not pass for a declared 1.
             declared = [(type(choice), choice) for choice in self.search.get(parameter, ())]
             if (type(value), value) not in declared:
-                raise ValueError(
-                    f"config {parameter}={value} is outside the declared search space"
-                )
+                raise ValueError(f"config {parameter}={value} is outside the declared search space")
         return self
 
 
