@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import typer
 
 from assay.cli import ledger
+from assay.cli.demo import demo
+from assay.cli.schema import schema
 from assay.spec.errors import AssayError
 from assay.spec.errors import ExitStatus
 from assay.spec.errors import quote
@@ -20,12 +22,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command()(demo)
+app.command()(schema)
 app.add_typer(ledger.app, name="ledger")
 
 
 # typer carries its own copy of click in newer releases and imports click in older ones; the base
 # of its BadParameter is click's UsageError in both.
-_MisuseOfCommandLine = typer.BadParameter.__bases__[0]
+_MisuseOfCommandLine: type[BaseException] = typer.BadParameter.__bases__[0]
 
 
 @app.callback(invoke_without_command=True)
@@ -55,6 +59,9 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         where = f"{quote(error.filename)}: " if error.filename else ""
         return _complain(f"{where}{error.strerror or error}", ExitStatus.INPUT_OUTPUT)
+    # Newer typer turns an interrupt into this status by itself, without a word.
+    if status == ExitStatus.INTERRUPTED:
+        return _complain("interrupted", ExitStatus.INTERRUPTED)
     return int(status or 0)
 
 

@@ -6,6 +6,8 @@ ledger. Its own clock is simulated, so an hour of device time passes in a moment
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,6 +58,21 @@ class Quiet:
 
     def reading(self, now: float, seconds: float) -> Disturbed:
         return Disturbed()
+
+
+class Jitter:
+    """A little noise, the same for the same seed: enough for an interval to have a width."""
+
+    def __init__(self, seed: int, reading: float = 0.004, process: float = 0.001) -> None:
+        self._random = random.Random(seed)
+        self._reading = reading
+        self._process = process
+
+    def process_started(self) -> float:
+        return math.exp(self._random.gauss(0.0, self._process))
+
+    def reading(self, now: float, seconds: float) -> Disturbed:
+        return Disturbed(factor=math.exp(self._random.gauss(0.0, self._reading)))
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ class Sitting(Generic[P]):
         self._progress = progress or (lambda _: None)
 
     def run(self, rows: Sequence[str], lanes: Sequence[Lane], budget: Budget) -> list[RowRecord]:
-        """Measure all rows in all lanes; the records come back in that order, each with a finding."""
+        """Measure all rows in all lanes; records come back in that order, each with a finding."""
         records = self._plan(rows, lanes, budget)
         last = max(record.plan.generations for record in records)
         for generation in range(last):

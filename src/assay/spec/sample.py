@@ -47,17 +47,18 @@ class Sample(Noun):
     nanoseconds: Annotated[int, Field(ge=-(2**63), lt=2**63)]
     """As the clock gave it, even if a stepping clock gave nonsense; a rule drops it, not a hand."""
     disturbances: tuple[Disturbance, ...] = ()
-    clock_mhz: Count | None = None
+    clock_mhz: Positive | None = None
 
 
 _COLUMNS = tuple(Sample.model_fields)
 
 
 def to_columns(samples: Iterable[Sample]) -> dict[str, list[Any]]:
-    """The samples as columns, the way they lie beside the ledger."""
+    """The samples as columns, the way they lie beside the ledger; clock 0 means not known."""
     contents = [sample.content() for sample in samples]
     columns = {name: [content[name] for content in contents] for name in _COLUMNS}
     columns["disturbances"] = ["+".join(names) for names in columns["disturbances"]]
+    columns["clock_mhz"] = [clock or 0 for clock in columns["clock_mhz"]]
     return columns
 
 
@@ -77,5 +78,6 @@ def _sample(content: dict[str, Any]) -> Sample:
             "pair": Pair(content["pair"]),
             "side": Side(content["side"]),
             "disturbances": tuple(Disturbance(name) for name in names),
+            "clock_mhz": content["clock_mhz"] or None,
         }
     )

@@ -1,0 +1,81 @@
+"""Verdicts into the ledger, and out of it again without believing them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from assay.judge.sitting import RowRecord
+from assay.ledger import Row
+from assay.ledger import Samples
+from assay.ledger import Writer
+from assay.spec.documents import parse_document
+from assay.spec.errors import DocumentError
+from assay.spec.rules import Rules
+from assay.spec.sample import from_columns
+from assay.spec.sample import to_columns
+from assay.spec.verdict import TaskVerdict
+from assay.stats.plan import Plan
+from assay.stats.row_rule import Finding
+from assay.stats.row_rule import replay
+
+ROW_VERDICT = "row-verdict"
+TASK_VERDICT = "task-verdict"
+
+
+def store_row(writer: Writer, task: str, record: RowRecord, rules: Rules) -> Row:
+    """One measured row with its samples, rules and plan: all that a reader needs to redo it."""
+    body = {
+        "task": task,
+        **record.verdict().content(),
+        "rules": rules.content(),
+        "plan": record.plan.content(),
+    }
+    return writer.append(ROW_VERDICT, body, Samples(columns=to_columns(record.samples)))
+
+
+def store_task(writer: Writer, verdict: TaskVerdict, rows: list[Row]) -> Row:
+    """The verdict on all rows, with the ids of the evidence it rests on."""
+    return writer.append(
+        TASK_VERDICT, {**verdict.content(), "evidence": [row.hash for row in rows]}
+    )
+
+
+def recheck(row: Row, samples: Samples) -> str | None:
+    """What a row's samples contradict in its verdict, or None when they agree."""
+    if row.kind != ROW_VERDICT:
+        return None
+    try:
+        finding = _replayed(row.body, samples)
+    except (DocumentError, ValueError, KeyError, TypeError) as error:
+        return f"its samples cannot be judged again: {error}"
+    claimed, found = row.body.get("status"), finding.status.value
+    if claimed != found:
+        return f"verdict says {claimed}, samples give {found}"
+    return _different_numbers(row.body, finding)
+
+
+def _replayed(body: dict[str, Any], samples: Samples) -> Finding:
+    rules = parse_document(body["rules"], Rules, "rules")
+    plan = Plan(**{**body["plan"], "looks": tuple(body["plan"]["looks"])})
+    return replay(from_columns(samples.columns), rules, plan.looks, plan.resolution)
+
+
+def _different_numbers(body: dict[str, Any], finding: Finding) -> str | None:
+    if finding.measurement is None:
+        return None if body.get("ratio") is None else "a ratio that no samples give"
+    measured = finding.measurement
+    claims: dict[str, tuple[Any, float]] = {
+        "ratio": (body.get("ratio"), measured.ratio),
+        "baseline_us": (body.get("baseline_us"), measured.baseline_us),
+        "candidate_us": (body.get("candidate_us"), measured.candidate_us),
+    }
+    for end, index in (("low", 0), ("high", 1)):
+        interval = body.get("interval") or (None, None)
+        claims[f"interval's {end} end"] = (interval[index], measured.interval[index])
+    for name, (claimed, found) in claims.items():
+        # The last digits of exp and quantiles differ between libm versions.
+        agrees = isinstance(claimed, int | float) and math.isclose(claimed, found, rel_tol=1e-9)
+        if not agrees:
+            return f"{name} is {claimed}, samples give {found:.9g}"
+    return None
