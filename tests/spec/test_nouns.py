@@ -206,4 +206,4 @@ def test_foreign_text_cannot_move_the_cursor_or_break_the_line(text: str, shown:
     assert quote(text) == shown
 
 
-TASK_HASH = "621c3c028cd582ba7082983d39ae69acfd259d0e0f0042147d2778b17f00099a"
+TASK_HASH = "02561f7f5e1a08684d7d6572df2e046910171cc0d1237836d756a145b5e68850"

@@ -23,6 +23,7 @@ from assay.spec.noun import Symbol
 from assay.spec.noun import TaskName
 from assay.spec.solution import LanguagePreference
 from assay.spec.workload import Finite
+from assay.spec.workload import Integer
 from assay.spec.workload import Scalar
 
 
@@ -43,6 +44,10 @@ class Argument(Noun):
     like: Symbol | None = None
     """The argument whose dtype it must share."""
     optional: bool = False
+    constant: bool = False
+    """A weight: the same content for all calls of a row, so `prepare` may pack it."""
+    integers: tuple[Integer, AxisRef] | None = None
+    """For an integer input: the least value, and the bound (exclusive), which may be an axis."""
 
     @model_validator(mode="after")
     def _has_one_dtype_rule(self) -> Self:
@@ -50,6 +55,8 @@ class Argument(Noun):
             raise ValueError(f"argument {self.name} needs either dtypes or like")
         if sum(str(axis).startswith("*") for axis in self.shape) > 1:
             raise ValueError(f"argument {self.name} has more than one * axis")
+        if self.role is not Role.INPUT and (self.constant or self.integers):
+            raise ValueError(f"argument {self.name}: only inputs are constant or have integers")
         return self
 
 
