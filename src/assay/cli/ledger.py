@@ -11,6 +11,7 @@ from typing import Annotated
 from typing import Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -39,15 +40,18 @@ LedgerOptions = Annotated[
 
 @app.command()
 def verify(paths: Paths = None, as_json: AsJson = False) -> None:
-    """Read every byte and name each one that is not as it was written."""
-    reports = [verify_ledger(Ledger(path)) for path in paths or [default_path()]]
+    """Read every byte, judge every row's samples again, and name whatever does not agree."""
+    # Late: the judge's statistics take longer to import than a small ledger to read.
+    from assay.judge.evidence import recheck
+
+    reports = [verify_ledger(Ledger(path), recompute=recheck) for path in paths or [default_path()]]
     if as_json:
         _print_json([report.content() | {"ok": report.ok} for report in reports])
     else:
         _print_table(
-            ("ledger", "segments", "rows", "samples", "remarks", "problems"),
+            ("ledger", "segments", "rows", "recomputed", "remarks", "problems"),
             (
-                (r.ledger, r.segments, r.rows, r.samples, len(r.remarks), len(r.problems))
+                (r.ledger, r.segments, r.rows, r.recomputed, len(r.remarks), len(r.problems))
                 for r in reports
             ),
         )
@@ -161,22 +165,26 @@ def _print_json(value: Any) -> None:
 
 def _print_table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
     """Only the last column gives way when the terminal is narrow; a pipe has all the room."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
     values = [list(row) for row in rows]
     cells = [[_cell(value) for value in row] for row in values]
+    widths = [
+        max(map(cell_len, column)) for column in zip(map(quote, columns), *cells, strict=True)
+    ]
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    widths[-1] = max(1, min(widths[-1], console.width - sum(widths[:-1]) - 2 * len(widths) + 2))
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for index, name in enumerate(columns):
         numeric = bool(values) and all(isinstance(row[index], int | float) for row in values)
-        longest = max(len(row[index]) for row in [[quote(name)] * len(columns), *cells])
         table.add_column(
             Text(quote(name)),
             justify="right" if numeric else "left",
             overflow="ellipsis",
             no_wrap=True,
-            min_width=longest if index < len(columns) - 1 else None,
+            width=widths[index],
         )
     for row in cells:
         table.add_row(*map(Text, row))
-    Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)
+    console.print(table)
 
 
 def _cell(value: Any) -> str:

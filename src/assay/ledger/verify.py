@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from assay.ledger.chain import Chain
@@ -34,9 +33,10 @@ def verify(ledger: Ledger, *, recompute: Recompute | None = None) -> VerifyRepor
     """Check every segment. With `recompute`, each row that has samples is worked out again."""
     segments = ledger.segments()
     checks = [_SegmentCheck(segment, recompute) for segment in segments]
-    # Hashing lets other threads run, so that two cores read two segments at once.
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list((map if recompute else pool.map)(_SegmentCheck.run, checks))
+    # One after the other: with a thread per core, 100,000 rows took 4.5 s instead of 3.3 s on two
+    # Neoverse-N1 cores, because each hash of a few kilobytes gives the interpreter lock away.
+    for check in checks:
+        check.run()
     remarks, problems = _strangers(ledger.path)
     return VerifyReport(
         ledger=str(ledger.path),
@@ -91,8 +91,7 @@ class _SegmentCheck:
             self._problem(None, 0, 0, "the segment has no opening row")
 
     def _check_line(self, line: Line, number: int) -> None:
-        if self.recompute is None:
-            decode_body(line.body)
+        decode_body(line.body)
         if line.samples is None:
             return
         self.samples += 1
@@ -114,7 +113,7 @@ class _SegmentCheck:
             complaint = str(error)
         self.recomputed += 1
         if complaint is not None:
-            self._problem(number, 0, 0, f"row {row.id}: {complaint}")
+            self._problem(number, 0, 0, f"row {row.id}: {quote(complaint)}")
 
     def _samples_problem(self, line: Line, number: int, found: int) -> None:
         assert line.samples is not None
