@@ -178,7 +178,6 @@ def test_only_one_select_is_taken(
         "SELECT * FROM read_text('{ledger}/*')",
         "SELECT * FROM glob('{folder}/*')",
         "SELECT * FROM sniff_csv('{secret}')",
-        "SELECT * FROM secret_in_python",
         "SELECT * FROM query('SELECT * FROM read_text(''{secret}'')')",
         "SELECT * FROM read_text('https://example.invalid/x')",
         "SELECT * FROM enable_logging(storage_path = '{folder}/log')",
@@ -189,7 +188,6 @@ def test_only_one_select_is_taken(
 def test_a_select_reaches_nothing_but_the_segments(
     ledger: Ledger, tmp_path: Path, sql: str
 ) -> None:
-    secret_in_python = [{"a": 1}]
     fill(ledger, 1)
     secret = tmp_path / "secret.csv"
     secret.write_text("a,b\n1,2\n")
@@ -199,7 +197,24 @@ def test_a_select_reaches_nothing_but_the_segments(
     with pytest.raises(UsageError, match="the query failed"):
         query([ledger], sql.format(**names))
     assert sorted(tmp_path.iterdir()) == before
-    assert secret_in_python
+
+
+def test_nothing_is_spilled_to_disk_or_fetched_from_the_network(ledger: Ledger) -> None:
+    fill(ledger, 1)
+    names = ("temp_directory", "autoinstall_known_extensions", "autoload_known_extensions")
+    sql = "SELECT " + ", ".join(f"current_setting('{name}')" for name in names)
+
+    assert query([ledger], sql).rows == (("", False, False),)
+
+
+def test_rows_of_any_length_can_be_queried(ledger: Ledger) -> None:
+    with ledger.writer(an_environment()) as writer:
+        writer.append("note", {"pad": "x" * 200_000})
+        assert query([ledger], COUNT).rows == ((2,),)
+        writer.append("note", {"pad": "x" * (8_300_000)})
+        writer.append("note", {})
+
+    assert query([ledger], COUNT).rows == ((4,),)
 
 
 def test_a_query_writes_nothing(ledger: Ledger, tmp_path: Path) -> None:

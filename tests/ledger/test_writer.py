@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -120,6 +121,27 @@ def test_a_copied_segment_is_never_continued_so_that_copies_cannot_fork(
 
     assert len(names(copy)) == 2
     assert verify(copy).ok
+
+
+def test_a_segment_replaced_between_its_opening_and_its_lock_is_left_alone(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(ledger)
+    path = ledger.segments()[0].rows_path
+    flock = fcntl.flock
+
+    def replaced(fd: int, flags: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        shutil.copy(path, path.with_suffix(".tmp"))
+        path.with_suffix(".tmp").rename(path)
+        flock(fd, flags)
+
+    monkeypatch.setattr(fcntl, "flock", replaced)
+    fill(ledger)
+
+    # The lock was on a file that has no name any more; rows written there would be lost.
+    assert len(names(ledger)) == 2
+    assert verify(ledger).rows == 8
 
 
 def test_a_full_segment_is_left_for_a_new_one(ledger: Ledger) -> None:

@@ -23,10 +23,11 @@ from assay.spec.noun import Noun
 
 VERDICT = "row-verdict"
 
+_MOST_LINES = 1 << 16
+
 _CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
     "temp_directory": "",
 }
 _COLUMNS = "{n: 'BIGINT', time: 'TIMESTAMP', kind: 'VARCHAR', body: 'JSON', hash: 'VARCHAR'}"
@@ -118,8 +119,11 @@ def _define_views(connection: Any, segments: Sequence[Segment]) -> None:
 def _whole_rows(segment: Segment) -> int:
     """Rows up to the last newline; a torn tail, or a row under way, is not among them."""
     with segment.rows_path.open("rb") as handle:
-        handle.seek(max(0, segment.size - LONGEST_LINE))
-        last = handle.read(segment.size - handle.tell()).rstrip(b"\n").rpartition(b"\n")[2]
+        for window in (_MOST_LINES, LONGEST_LINE + 1):
+            handle.seek(max(0, segment.size - window))
+            _, newline, last = handle.read(segment.size - handle.tell())[:-1].rpartition(b"\n")
+            if newline:
+                break
     match = re.match(rb'\{"n":(\d{1,16}),', last)
     return int(match[1]) + 1 if match else 0
 
