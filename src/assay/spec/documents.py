@@ -31,11 +31,21 @@ def read_document(path: Path, kind: type[D]) -> D:
 
     Raises UsageError if the file cannot be read and DocumentError if it does not hold one.
     """
-    where = quote(path)
+    parse = _parser(path)
+    return parse_document(parse(_text(_read(path), path), quote(path)), kind, quote(path))
+
+
+def read_document_bytes(data: bytes, path: Path, kind: type[D]) -> D:
+    """The same for bytes that were read before, so that a hash and the noun are of one reading."""
+    parse = _parser(path)
+    return parse_document(parse(_text(data, path), quote(path)), kind, quote(path))
+
+
+def _parser(path: Path) -> Callable[[str, str], Any]:
     parse = _PARSERS.get(path.suffix)
     if parse is None:
-        raise UsageError(f"not a {' or '.join(_PARSERS)} file", where=where)
-    return parse_document(parse(_read(path), where), kind, where)
+        raise UsageError(f"not a {' or '.join(_PARSERS)} file", where=quote(path))
+    return parse
 
 
 def parse_document(value: Any, kind: type[D], where: str) -> D:
@@ -60,7 +70,7 @@ def parse_document(value: Any, kind: type[D], where: str) -> D:
         raise _document_error(error, where) from None
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> bytes:
     where = quote(path)
     try:
         with path.open("rb") as file:
@@ -69,10 +79,14 @@ def _read(path: Path) -> str:
         raise UsageError(f"cannot be read: {error.strerror}", where=where) from None
     if len(data) > _LARGEST_FILE:
         raise DocumentError(f"larger than {_LARGEST_FILE} bytes", where=where)
+    return data
+
+
+def _text(data: bytes, path: Path) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DocumentError(f"not UTF-8 at byte {error.start}", where=where) from None
+        raise DocumentError(f"not UTF-8 at byte {error.start}", where=quote(path)) from None
 
 
 def _toml(text: str, where: str) -> Any:
