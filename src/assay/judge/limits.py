@@ -1,0 +1,286 @@
+"""Limits: how far a candidate's output may be from the truth, given how far the baseline is.
+
+Over the elements where truth and baseline are finite:
+
+- no error above max(maximum_factor x the baseline's largest error, maximum_ulps ulps);
+- the root mean square of the errors at most max(rms_factor x the baseline's, that of half of
+  maximum_ulps ulps);
+- the same two, measured in *units*, where the baseline shows that a unit is the right measure.
+
+The third is there because one large element with a large error would else excuse any error in all
+the small ones. A unit is the ulp at the element's own magnitude or, where cancellation makes that
+meaningless, the ulp at the largest magnitude of its last-axis slice. A unit counts only if the
+baseline is within `_TRUSTED_UNITS` of them at every element: then the function is well conditioned
+at that scale everywhere, for an honest candidate of like precision too. If it is not, the
+baseline's worst error in units is the luck of a few cancelling elements, an honest other order of
+summation has twice that as often as not, and the unit decides nothing. The third rule only ever
+tightens the first two.
+
+NaN must stand exactly where the truth is NaN, and infinity where the truth rounds to it; within
+`maximum_ulps` of that border either side of it is right. Where the baseline is not finite though
+the truth is, a candidate may also do as the baseline does. Dtypes without infinity saturate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import torch
+
+from assay.judge.miss import Miss
+from assay.judge.miss import exact_miss
+from assay.judge.miss import miss_at
+from assay.judge.miss import plain
+from assay.judge.ulp import has_infinity
+from assay.judge.ulp import overflow
+from assay.judge.ulp import ulp
+from assay.spec.contract import Tolerance
+
+_TRUSTED_UNITS = 8.0
+# Temporaries are float64 and a dozen at a time: some 100 MB, however large the output is.
+_BLOCK_ELEMENTS = 2**20
+
+
+def check(
+    truth: torch.Tensor, baseline: torch.Tensor, candidate: torch.Tensor, tolerance: Tolerance
+) -> Miss | None:
+    """Where the candidate's output is wrong, or None. Truth is float64, or whole numbers."""
+    if not truth.shape == baseline.shape == candidate.shape:
+        raise ValueError("truth, baseline and candidate differ in shape")
+    if baseline.dtype != candidate.dtype:
+        raise ValueError("baseline and candidate differ in dtype")
+    if candidate.numel() == 0:
+        return None
+    if tolerance.exact:
+        return exact_miss(baseline, candidate, "bits differ from the baseline's")
+    if not candidate.dtype.is_floating_point:
+        return exact_miss(truth, candidate, "a whole number differs from the truth")
+    return Limits.of(truth, baseline, tolerance).miss(truth, baseline, candidate)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A measure of error, and what it allows; `unit` names what an error is divided by."""
+
+    unit: str
+    largest: float
+    rms: float
+    baseline_rms: float
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one baseline output allows; the first scale is absolute and always there."""
+
+    tolerance: Tolerance
+    scales: tuple[Scale, ...]
+
+    @classmethod
+    def of(cls, truth: torch.Tensor, baseline: torch.Tensor, tolerance: Tolerance) -> Self:
+        tallies = {unit: _Tally() for unit in _UNITS}
+        for block in _blocks(truth, baseline):
+            for unit, tally in tallies.items():
+                tally.add(block, block.unit(unit))
+        scales = [tallies["one"].scale("one", tolerance)]
+        for unit in ("ulp", "slice_ulp"):
+            if tallies[unit].worst <= _TRUSTED_UNITS:
+                scales.append(tallies[unit].scale(unit, tolerance))
+                break
+        return cls(tolerance=tolerance, scales=tuple(scales))
+
+    def miss(
+        self, truth: torch.Tensor, baseline: torch.Tensor, candidate: torch.Tensor
+    ) -> Miss | None:
+        sums = {scale.unit: 0.0 for scale in self.scales}
+        wrong, count, first, why = 0, 0, -1, ""
+        for block in _blocks(truth, baseline):
+            values = block.part(candidate)
+            bad = self._bad(block, values)
+            if bad_here := int(bad.sum()):
+                if not wrong:
+                    at = int(torch.argmax(bad.flatten().to(torch.uint8)))
+                    first, why = block.start + at, self._why(block, values, at)
+                wrong += bad_here
+            errors, counted = block.errors(values)
+            count += int(counted.sum())
+            for unit in sums:
+                sums[unit] += float((errors / block.unit(unit)).square_().sum())
+        if wrong:
+            return miss_at(first, wrong, truth, candidate, why)
+        for scale in self.scales:
+            rms = math.sqrt(sums[scale.unit] / count) if count else 0.0
+            if rms > scale.rms:
+                return self._rms_miss(truth, baseline, candidate, scale, rms)
+        return None
+
+    def _bad(self, block: _Block, values: torch.Tensor) -> torch.Tensor:
+        error = (values - block.truth).abs_()
+        good = error <= self._allowed(block)
+        ulps = self.tolerance.maximum_ulps * block.ulp
+        at_border = (values.clamp(-block.beyond, block.beyond) - block.truth).abs_() <= ulps
+        infinite = values.isinf()
+        due_infinite = block.truth.abs() >= block.overflow
+        good = torch.where(infinite | due_infinite, at_border, good)
+        good |= due_infinite & infinite & (values.sign() == block.truth.sign())
+        as_baseline = (values == block.baseline) | (values.isnan() & block.baseline.isnan())
+        good |= as_baseline & ~block.baseline.isfinite() & ~due_infinite
+        due_nan = block.truth.isnan()
+        return ~torch.where(due_nan, values.isnan(), good)
+
+    def _allowed(self, block: _Block) -> torch.Tensor:
+        allowed = torch.full_like(block.truth, math.inf)
+        for scale in self.scales:
+            allowed = torch.minimum(allowed, scale.largest * block.unit(scale.unit))
+        return torch.maximum(allowed, self.tolerance.maximum_ulps * block.ulp)
+
+    def _why(self, block: _Block, values: torch.Tensor, at: int) -> str:
+        due, value = float(block.truth.flatten()[at]), float(values.flatten()[at])
+        if math.isnan(due):
+            return "a number where NaN is due"
+        if math.isnan(value):
+            return "NaN where a number is due"
+        if abs(due) >= block.overflow:
+            return "infinity is due here"
+        if math.isinf(value):
+            return "infinity where a finite number is due"
+        allowed = float(self._allowed(block).flatten()[at])
+        return f"off by {plain(abs(value - due))} where {plain(allowed)} is allowed"
+
+    def _rms_miss(
+        self,
+        truth: torch.Tensor,
+        baseline: torch.Tensor,
+        candidate: torch.Tensor,
+        scale: Scale,
+        rms: float,
+    ) -> Miss:
+        """No element is wrong by itself: told by those whose error is above the allowed RMS."""
+        wrong, first = 0, -1
+        for block in _blocks(truth, baseline):
+            errors, _ = block.errors(block.part(candidate))
+            above = errors > scale.rms * block.unit(scale.unit)
+            if above_here := int(above.sum()):
+                if not wrong:
+                    first = block.start + int(torch.argmax(above.flatten().to(torch.uint8)))
+                wrong += above_here
+        why = f"RMS error {plain(rms)} where {plain(scale.rms)} is allowed"
+        if scale.baseline_rms > 0:
+            why = f"RMS error {rms / scale.baseline_rms:.3g}x the baseline's"
+        return miss_at(first, wrong, truth, candidate, _in_units(why, scale.unit))
+
+
+_UNITS = {"one": "", "ulp": ", in ulps", "slice_ulp": ", in ulps of the slice's largest value"}
+
+
+def _in_units(why: str, unit: str) -> str:
+    return why + _UNITS[unit]
+
+
+class _Tally:
+    """Worst and mean-square error of the baseline in one unit."""
+
+    def __init__(self) -> None:
+        self.worst = 0.0
+        self._count = 0
+        self._squares = 0.0
+        self._ulps = 0.0
+
+    def add(self, block: _Block, unit: torch.Tensor) -> None:
+        errors, counted = block.errors(block.baseline)
+        errors = errors / unit
+        self.worst = max(self.worst, float(errors.max()))
+        self._count += int(counted.sum())
+        self._squares += float(errors.square_().sum())
+        self._ulps += float((torch.where(counted, block.ulp, 0.0) / unit).square_().sum())
+
+    def scale(self, unit: str, tolerance: Tolerance) -> Scale:
+        count = max(self._count, 1)
+        baseline_rms = math.sqrt(self._squares / count)
+        always = tolerance.maximum_ulps / 2 * math.sqrt(self._ulps / count)
+        return Scale(
+            unit=unit,
+            largest=tolerance.maximum_factor * self.worst,
+            rms=max(tolerance.rms_factor * baseline_rms, always),
+            baseline_rms=baseline_rms,
+        )
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A run of elements in row-major order, as float64."""
+
+    start: int
+    rows: slice
+    columns: slice
+    dtype: torch.dtype
+    truth: torch.Tensor
+    baseline: torch.Tensor
+    largest: torch.Tensor
+    """Largest finite magnitude of each last-axis slice."""
+
+    @cached_property
+    def ulp(self) -> torch.Tensor:
+        return ulp(self.truth, self.dtype)
+
+    @cached_property
+    def overflow(self) -> float:
+        return overflow(self.dtype)
+
+    @cached_property
+    def beyond(self) -> float:
+        """What infinity stands for next to the border: the number after the largest one."""
+        return 2 * self.overflow - torch.finfo(self.dtype).max
+
+    def part(self, values: torch.Tensor) -> torch.Tensor:
+        return _as_rows(values)[self.rows, self.columns].to(torch.float64)
+
+    def unit(self, name: str) -> torch.Tensor:
+        if name == "one":
+            return torch.ones((), dtype=torch.float64, device=self.truth.device)
+        return self.ulp if name == "ulp" else ulp(self.largest, self.dtype)
+
+    def errors(self, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Absolute errors, zero where not all is finite, and where they count."""
+        counted = (self.truth.abs() < self.overflow) & self.baseline.isfinite() & values.isfinite()
+        return torch.where(counted, (values - self.truth).abs_(), 0.0), counted
+
+
+def _blocks(truth: torch.Tensor, baseline: torch.Tensor) -> Iterator[_Block]:
+    dtype = baseline.dtype
+    truth_rows, baseline_rows = _as_rows(truth), _as_rows(baseline)
+    height, width = truth_rows.shape
+    tall, wide = max(_BLOCK_ELEMENTS // width, 1), min(_BLOCK_ELEMENTS, width)
+    for top in range(0, height, tall):
+        rows = slice(top, min(top + tall, height))
+        largest = _largest(truth_rows[rows], dtype)
+        for left in range(0, width, wide):
+            columns = slice(left, min(left + wide, width))
+            yield _Block(
+                start=top * width + left,
+                rows=rows,
+                columns=columns,
+                dtype=dtype,
+                truth=_saturated(truth_rows[rows, columns].to(torch.float64), dtype),
+                baseline=baseline_rows[rows, columns].to(torch.float64),
+                largest=largest,
+            )
+
+
+def _as_rows(values: torch.Tensor) -> torch.Tensor:
+    return values.reshape(-1, values.shape[-1] if values.dim() else 1)
+
+
+def _largest(rows: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    finite = rows.abs() < overflow(dtype)
+    return torch.where(finite, rows.abs(), 0.0).amax(dim=1, keepdim=True).to(torch.float64)
+
+
+def _saturated(truth: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    if has_infinity(dtype):
+        return truth
+    largest = torch.finfo(dtype).max
+    return truth.clamp(-largest, largest)
