@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 # One BLAS thread a process: the suite already runs one process per core.
 export OMP_NUM_THREADS := 1
 
-.PHONY: setup demo test lint bench long schema clean
+.PHONY: setup demo test lint bench tables long schema clean
 
 setup: $(STAMP)
 
@@ -33,7 +33,11 @@ long: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks.rules
+	$(BIN)/python -m benchmarks.precision
 	$(BIN)/python -m benchmarks.ledger
+
+tables: setup
+	$(BIN)/python -m benchmarks.tables
 
 schema: setup
 	$(BIN)/python -m assay schema docs/schema

@@ -131,14 +131,12 @@ class Sitting(Generic[P]):
     def _plan_one(
         self, row: str, lane: Lane, seconds: float, processes: Mapping[Side, Process]
     ) -> Plan:
-        """A pilot finds how long a call of the slower side takes; the smallest of a few readings,
-        since a disturbed pilot must not cost the row its blocks."""
-        traits = self._device.traits(lane)
-        call = max(
-            min(self._pilot(processes[side], row, lane) for _ in range(_PILOT_READINGS))
-            for side in (Side.BASELINE, Side.CANDIDATE)
-        )
-        return plan_row(seconds, call, traits, self._rules)
+        """A pilot of the baseline alone finds how long a call takes, so that nothing a candidate
+        does can change how it is measured. The smallest of a few readings, since a disturbed pilot
+        must not cost the row its blocks."""
+        baseline = processes[Side.BASELINE]
+        call = min(self._pilot(baseline, row, lane) for _ in range(_PILOT_READINGS))
+        return plan_row(seconds, call, self._device.traits(lane), self._rules)
 
     def _pilot(self, process: Process, row: str, lane: Lane) -> float:
         reading = process.time(row, lane, 1, self._device.traits(lane).warm_launches)
