@@ -30,7 +30,7 @@ def environment() -> Environment:
         host=host_digest(),
         system=f"{platform.system()} {platform.release()}",
         machine=platform.machine() or "unknown",
-        processor=_processor(),
+        processor=processor_name(),
         cores=len(os.sched_getaffinity(0)),
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         python=platform.python_version(),
@@ -69,7 +69,7 @@ def _installed() -> dict[str, str]:
     return found
 
 
-def _processor() -> str:
+def processor_name() -> str:
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

@@ -1,0 +1,81 @@
+"""One timed batch, on the referee's clock.
+
+The runner spins on its core, the referee on another. The clock starts when the first call is
+revealed and stops when the referee has itself read the last outputs: that the runner says it is
+done does not stop it.
+"""
+
+from __future__ import annotations
+
+import gc
+import select
+import time
+from collections.abc import Callable
+from collections.abc import Sequence
+
+from assay.device.cpu.zygote import RunnerHandle
+from assay.device.failure import ProcessFailure
+from assay.spec.status import Status
+from assay.wire import doorbell
+
+_SPINS_PER_LOOK = 2000
+
+
+def wait_ready(words: memoryview, batch: int, runner: RunnerHandle, seconds: float) -> None:
+    """Until the runner has done its warm calls."""
+    deadline = time.monotonic() + seconds
+    while words[doorbell.READY] != batch:
+        _still_there(runner, deadline, seconds)
+
+
+def run_batch(
+    words: memoryview,
+    first_call: int,
+    order: Sequence[int],
+    runner: RunnerHandle,
+    seconds: float,
+    close: Callable[[], None],
+) -> int:
+    """Reveal the calls one ahead and return the nanoseconds until `close` has read the end."""
+    count = len(order)
+    revealed = 1
+    deadline = time.monotonic() + seconds
+    spins = 0
+    clock = time.perf_counter_ns
+    gc_was_on = gc.isenabled()
+    gc.disable()
+    try:
+        begun = clock()
+        words[doorbell.ring_index(first_call)] = doorbell.call_word(first_call, order[0])
+        while True:
+            done = words[doorbell.DONE] - first_call + 1
+            while revealed < count and revealed <= done + 1:
+                call = first_call + revealed
+                words[doorbell.ring_index(call)] = doorbell.call_word(call, order[revealed])
+                revealed += 1
+            if done >= count:
+                break
+            spins += 1
+            if spins % _SPINS_PER_LOOK == 0:
+                _still_there(runner, deadline, seconds)
+        close()
+        return clock() - begun
+    finally:
+        if gc_was_on:
+            gc.enable()
+
+
+def _still_there(runner: RunnerHandle, deadline: float, seconds: float) -> None:
+    if not runner.alive():
+        runner.answer(2.0)
+        raise ProcessFailure(Status.CRASH, "its process ended in the middle of a batch")
+    if time.monotonic() > deadline:
+        raise ProcessFailure(Status.TIMEOUT, f"a batch took longer than {seconds:.0f} s")
+    if _has_word(runner):
+        # A solution that raised answers at once instead of going on.
+        runner.answer(2.0)
+        raise ProcessFailure(Status.CRASH, "it left the batch before its end")
+
+
+def _has_word(runner: RunnerHandle) -> bool:
+    return bool(select.select([runner.control], [], [], 0)[0])

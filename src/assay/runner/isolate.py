@@ -1,0 +1,122 @@
+"""What a runner takes from itself before it loads anybody's code.
+
+Each part is tried and what could not be had is reported, so that the label of a verdict says how
+well its runners were held. Standard library and libc only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWIPC = 0x08000000
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWPID = 0x20000000
+_CLONE_NEWNET = 0x40000000
+_MS_NOSUID = 2
+_MS_NODEV = 4
+_MS_REC = 0x4000
+_MS_PRIVATE = 0x40000
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+
+NAMESPACES = "namespaces"
+PRIVATE_FOLDERS = "private_folders"
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent() -> None:
+    """SIGKILL when the parent goes, however it goes."""
+    parent = os.getppid()
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it went before the call
+        os._exit(1)
+
+
+def enter_namespaces() -> bool:
+    """New user, pid (for children), network, ipc and mount namespaces, or none of them."""
+    user, group = os.geteuid(), os.getegid()
+    flags = _CLONE_NEWUSER | _CLONE_NEWPID | _CLONE_NEWNET | _CLONE_NEWIPC | _CLONE_NEWNS
+    if _libc.unshare(flags) != 0:
+        return False
+    try:
+        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/uid_map", f"{user} {user} 1")
+        _write("/proc/self/gid_map", f"{group} {group} 1")
+    except OSError:
+        return False
+    return True
+
+
+def private_folders(megabytes: int) -> bool:
+    """Empty /tmp and /dev/shm that vanish with the namespace, and a /proc that shows only it."""
+    options = f"size={megabytes}m,mode=1777".encode()
+    if _libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) != 0:
+        return False
+    mounted = [
+        _libc.mount(b"tmpfs", folder, b"tmpfs", _MS_NOSUID | _MS_NODEV, options)
+        for folder in (b"/tmp", b"/dev/shm")
+    ]
+    mounted.append(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV, None))
+    return not any(mounted)
+
+
+def adopt_orphans() -> None:
+    """Descendants whose parents end become children of this process instead of init's."""
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def kill_children() -> None:
+    """Kill every child, and those that they leave behind, until there is none."""
+    while True:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            children = [int(pid) for pid in file.read().split()]
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def no_new_privileges() -> None:
+    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def bound_resources(memory_bytes: int, cpu_seconds: int) -> None:
+    """Address space beyond what is mapped now, CPU time, no core files."""
+    with open("/proc/self/statm") as file:
+        mapped = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + memory_bytes, mapped + memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def close_all_but(keep: set[int]) -> None:
+    """Nothing is inherited: every descriptor goes except those named and the standard three."""
+    for name in os.listdir("/proc/self/fd"):
+        descriptor = int(name)
+        if descriptor > 2 and descriptor not in keep:
+            try:
+                os.close(descriptor)
+            except OSError:
+                continue  # the descriptor that listed the folder
+
+
+def silence() -> None:
+    """Standard streams lead nowhere: what a solution prints is not evidence."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    if null > 2:
+        os.close(null)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w") as file:
+        file.write(text)

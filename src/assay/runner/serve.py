@@ -1,0 +1,117 @@
+"""The runner: loads one solution, and calls it when the doorbell says so.
+
+It has no clock, no expected output and no seed. Nothing it says is believed, neither that it is
+done nor what went wrong: the referee looks for itself, and takes from here only words to show.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+from assay.runner.solution import Call
+from assay.runner.solution import NativeSolution
+from assay.runner.solution import PythonSolution
+from assay.runner.solution import UnsupportedError
+from assay.runner.solution import WrongResultError
+from assay.runner.solution import load
+from assay.wire import doorbell
+from assay.wire import frame
+
+_LONGEST_MESSAGE = 400
+
+
+class Runner:
+    def __init__(self, control: socket.socket, bell: int, arena: int) -> None:
+        self._control = control
+        self._page = mmap.mmap(bell, doorbell.SIZE)
+        self._words = doorbell.words(self._page)
+        self._arena = mmap.mmap(arena, os.fstat(arena).st_size, flags=mmap.MAP_SHARED | _POPULATE)
+        self._solution: PythonSolution | NativeSolution | None = None
+        self._rows: dict[str, list[Call]] = {}
+        self._specs: dict[str, dict[str, Any]] = {}
+        self._states: dict[str, tuple[object, ...]] = {}
+        self._called = 0
+
+    def serve(self) -> None:
+        """Answer requests until the referee closes the socket; asleep in between."""
+        while True:
+            try:
+                request, _ = frame.receive(self._control)
+            except frame.FrameError:
+                return
+            frame.send(self._control, self._answer(request))
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        verb = getattr(self, f"_{request['do']}")
+        try:
+            return {"ok": True, **(verb(request) or {})}
+        # The one broad catch on this side: a solution may raise anything, SystemExit included, and
+        # whatever it is becomes a sentence for the user. The referee does not rely on it.
+        except BaseException as error:  # noqa: BLE001
+            return _failure(request["do"], error)
+
+    def _load(self, request: dict[str, Any]) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="assay-"))
+        self._solution = load(request, folder)
+
+    def _row(self, request: dict[str, Any]) -> None:
+        self._specs[request["row"]] = request
+
+    def _prepare(self, request: dict[str, Any]) -> None:
+        """Build the row's state; the referee times this from outside."""
+        assert self._solution is not None
+        row = request["row"]
+        self._states[row] = self._solution.prepare(self._specs[row], self._arena)
+
+    def _bind(self, request: dict[str, Any]) -> None:
+        """Make a call for every slot, so that a batch does nothing but call."""
+        assert self._solution is not None
+        row = request["row"]
+        self._rows[row] = self._solution.bind(self._specs[row], self._arena, self._states[row])
+
+    def _call(self, request: dict[str, Any]) -> None:
+        """Untimed calls of given slots, for the check of correctness."""
+        calls = self._rows[request["row"]]
+        for slot in request["slots"]:
+            calls[slot]()
+
+    def _batch(self, request: dict[str, Any]) -> None:
+        """Warm calls, then calls as they are revealed: nothing is known one call further ahead."""
+        calls = self._rows[request["row"]]
+        for slot in request["warm_slots"]:
+            calls[slot]()
+        words = self._words
+        number = self._called
+        self._called = last = number + request["count"]
+        words[doorbell.READY] = request["batch"]
+        while number < last:
+            number += 1
+            index = doorbell.FIRST_CALL + number % doorbell.RING
+            word = words[index]
+            while word >> doorbell.SLOT_BITS != number:
+                word = words[index]
+            calls[word & (doorbell.MOST_SLOTS - 1)]()
+            words[doorbell.DONE] = number
+
+
+_POPULATE = 0x8000  # MAP_POPULATE: page faults happen now, not in the first batch
+
+
+def _failure(verb: str, error: BaseException) -> dict[str, Any]:
+    kind = "import_error" if verb == "load" else "crash"
+    if isinstance(error, WrongResultError):
+        kind, message = error.args
+    elif isinstance(error, UnsupportedError):
+        message = str(error)
+    else:
+        message = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+        text = str(error)
+        if isinstance(error, MemoryError) or "allocate memory" in text or "bad_alloc" in text:
+            kind = "out_of_memory"
+    return {"ok": False, "kind": kind, "message": message[:_LONGEST_MESSAGE]}

@@ -1,0 +1,172 @@
+"""Loads a solution and binds it to slots: Python modules, interpreted Triton, C++ libraries."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import mmap
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.runner.tensors import CTensor
+from assay.runner.tensors import address_of
+from assay.runner.tensors import c_tensor
+from assay.runner.tensors import torch_tensor
+
+Call = Callable[[], object]
+
+
+class UnsupportedError(Exception):
+    """The solution itself said that it does not do this call."""
+
+
+class PythonSolution:
+    """A module whose functions take torch tensors."""
+
+    def __init__(self, request: dict[str, Any], folder: Path) -> None:
+        if request["interpret"]:
+            os.environ["TRITON_INTERPRET"] = "1"
+        sys.path.insert(0, str(folder))
+        sys.dont_write_bytecode = True
+        spec = importlib.util.spec_from_file_location("solution", folder / request["entry"])
+        assert spec is not None
+        assert spec.loader is not None
+        self._module = importlib.util.module_from_spec(spec)
+        sys.modules["solution"] = self._module
+        spec.loader.exec_module(self._module)
+        if request["config"]:
+            self._module.configure(**request["config"])
+        self._returns = request["convention"] == "returns"
+        self._prepare = request["prepare"]
+
+    def prepare(self, row: dict[str, Any], arena: mmap.mmap) -> tuple[object, ...]:
+        """Whatever the solution builds once per row, to be passed first in every call."""
+        if not self._prepare:
+            return ()
+        constants = {
+            argument["name"]: torch_tensor(arena, argument["tensor"], argument["starts"][0])
+            for argument in row["arguments"]
+            if argument["constant"] and argument["tensor"] is not None
+        }
+        build = getattr(self._module, self._prepare)
+        return (build(row["function"], constants, dict(row["options"])),)
+
+    def bind(self, row: dict[str, Any], arena: mmap.mmap, state: tuple[object, ...]) -> list[Call]:
+        function = getattr(self._module, row["function"])
+        options = dict(row["options"])
+        calls: list[Call] = []
+        for slot in range(row["slots"]):
+            tensors = [
+                None
+                if argument["tensor"] is None
+                else torch_tensor(arena, argument["tensor"], argument["starts"][slot])
+                for argument in row["arguments"]
+            ]
+            calls.append(self._bound(function, row, tensors, options, state))
+        return calls
+
+    def _bound(
+        self,
+        function: Callable[..., object],
+        row: dict[str, Any],
+        tensors: list[torch.Tensor | None],
+        options: dict[str, Any],
+        state: tuple[object, ...],
+    ) -> Call:
+        if not self._returns:
+            arguments = (*state, *tensors)
+            return lambda: function(*arguments, **options)
+        roles = [argument["role"] for argument in row["arguments"]]
+        given = (*state, *(t for t, r in zip(tensors, roles, strict=True) if r != "output"))
+        wanted = [t for t, r in zip(tensors, roles, strict=True) if r == "output"]
+        return lambda: _deliver(function(*given, **options), wanted)
+
+
+class WrongResultError(Exception):
+    """A returned tensor is not what the task asks for; `args` are kind and sentence."""
+
+
+def _deliver(result: object, wanted: list[torch.Tensor | None]) -> None:
+    results = result if isinstance(result, tuple | list) else (result,)
+    if len(results) != len(wanted):
+        raise WrongResultError("wrong_shape", f"returned {len(results)} tensors, not {len(wanted)}")
+    for got, due in zip(results, wanted, strict=True):
+        if due is None:
+            continue
+        if not isinstance(got, torch.Tensor):
+            raise WrongResultError("wrong_shape", f"returned a {type(got).__name__}, not a tensor")
+        if got.shape != due.shape:
+            raise WrongResultError(
+                "wrong_shape", f"returned {list(got.shape)}, not {list(due.shape)}"
+            )
+        if got.dtype != due.dtype:
+            raise WrongResultError("wrong_dtype", f"returned {got.dtype}, not {due.dtype}")
+        if got.device != due.device:
+            raise WrongResultError("wrong_device", f"returned on {got.device}, not {due.device}")
+        if got.stride() != due.stride() and got.numel() > 1:
+            strides = f"returned strides {got.stride()}, not {due.stride()}"
+            raise WrongResultError("wrong_stride", strides)
+        due.copy_(got)
+
+
+class NativeSolution:
+    """A shared library with the C ABI of assay.h."""
+
+    def __init__(self, request: dict[str, Any], folder: Path) -> None:
+        self._library = ctypes.CDLL(str(folder / request["entry"]), mode=os.RTLD_NOW)
+        self._prepare = request["prepare"]
+
+    def prepare(self, row: dict[str, Any], arena: mmap.mmap) -> tuple[object, ...]:
+        if not self._prepare:
+            return ()
+        build = getattr(self._library, self._prepare)
+        build.restype = ctypes.c_void_p
+        return (build(self._tensors(row, address_of(arena), 0), self._options(row)),)
+
+    def bind(self, row: dict[str, Any], arena: mmap.mmap, state: tuple[object, ...]) -> list[Call]:
+        function = getattr(self._library, row["function"])
+        function.restype = ctypes.c_int
+        base = address_of(arena)
+        options = self._options(row)
+        pointer = ctypes.c_void_p(state[0] if state else None)  # type: ignore[arg-type]
+        return [
+            self._bound(function, self._tensors(row, base, slot), options, pointer)
+            for slot in range(row["slots"])
+        ]
+
+    @staticmethod
+    def _bound(function: Any, tensors: Any, options: Any, state: Any) -> Call:
+        def call() -> None:
+            if function(tensors, options, state):
+                raise UnsupportedError("the library returned an error for this call")
+
+        return call
+
+    @staticmethod
+    def _tensors(row: dict[str, Any], base: int, slot: int) -> Any:
+        made = [
+            c_tensor(base, a["tensor"], a["starts"][slot] if a["tensor"] else 0)
+            for a in row["arguments"]
+        ]
+        return (CTensor * len(made))(*made)
+
+    @staticmethod
+    def _options(row: dict[str, Any]) -> Any:
+        values = [float(value) for value in row["options"].values()]
+        return (ctypes.c_double * max(len(values), 1))(*values)
+
+
+def load(request: dict[str, Any], folder: Path) -> PythonSolution | NativeSolution:
+    """Write the sources where nobody else sees them, and load the entry."""
+    for path, source in request["files"].items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(bytes.fromhex(source))
+    if request["language"] == "cpp":
+        return NativeSolution(request, folder)
+    return PythonSolution(request, folder)

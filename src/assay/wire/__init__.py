@@ -1,0 +1,1 @@
+"""What crosses between referee and runner: struct layouts and frames, standard library only."""
