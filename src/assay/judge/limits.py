@@ -24,25 +24,20 @@ the truth is, a candidate may also do as the baseline does. Dtypes without infin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import torch
 
+from assay.judge.blocks import Block
+from assay.judge.blocks import blocks_of
 from assay.judge.miss import Miss
 from assay.judge.miss import exact_miss
 from assay.judge.miss import miss_at
 from assay.judge.miss import plain
-from assay.judge.ulp import has_infinity
-from assay.judge.ulp import overflow
-from assay.judge.ulp import ulp
 from assay.spec.contract import Tolerance
 
 _TRUSTED_UNITS = 8.0
-# Temporaries are float64 and a dozen at a time: some 100 MB, however large the output is.
-_BLOCK_ELEMENTS = 2**20
 
 
 def check(
@@ -82,7 +77,7 @@ class Limits:
     @classmethod
     def of(cls, truth: torch.Tensor, baseline: torch.Tensor, tolerance: Tolerance) -> Self:
         tallies = {unit: _Tally() for unit in _UNITS}
-        for block in _blocks(truth, baseline):
+        for block in blocks_of(truth, baseline):
             for unit, tally in tallies.items():
                 tally.add(block, block.unit(unit))
         scales = [tallies["one"].scale("one", tolerance)]
@@ -95,9 +90,10 @@ class Limits:
     def miss(
         self, truth: torch.Tensor, baseline: torch.Tensor, candidate: torch.Tensor
     ) -> Miss | None:
+        candidate = candidate.contiguous()
         sums = {scale.unit: 0.0 for scale in self.scales}
         wrong, count, first, why = 0, 0, -1, ""
-        for block in _blocks(truth, baseline):
+        for block in blocks_of(truth, baseline):
             values = block.part(candidate)
             bad = self._bad(block, values)
             if bad_here := int(bad.sum()):
@@ -117,7 +113,7 @@ class Limits:
                 return self._rms_miss(truth, baseline, candidate, scale, rms)
         return None
 
-    def _bad(self, block: _Block, values: torch.Tensor) -> torch.Tensor:
+    def _bad(self, block: Block, values: torch.Tensor) -> torch.Tensor:
         error = (values - block.truth).abs_()
         good = error <= self._allowed(block)
         ulps = self.tolerance.maximum_ulps * block.ulp
@@ -131,13 +127,13 @@ class Limits:
         due_nan = block.truth.isnan()
         return ~torch.where(due_nan, values.isnan(), good)
 
-    def _allowed(self, block: _Block) -> torch.Tensor:
+    def _allowed(self, block: Block) -> torch.Tensor:
         allowed = torch.full_like(block.truth, math.inf)
         for scale in self.scales:
             allowed = torch.minimum(allowed, scale.largest * block.unit(scale.unit))
         return torch.maximum(allowed, self.tolerance.maximum_ulps * block.ulp)
 
-    def _why(self, block: _Block, values: torch.Tensor, at: int) -> str:
+    def _why(self, block: Block, values: torch.Tensor, at: int) -> str:
         due, value = float(block.truth.flatten()[at]), float(values.flatten()[at])
         if math.isnan(due):
             return "a number where NaN is due"
@@ -160,7 +156,7 @@ class Limits:
     ) -> Miss:
         """No element is wrong by itself: told by those whose error is above the allowed RMS."""
         wrong, first = 0, -1
-        for block in _blocks(truth, baseline):
+        for block in blocks_of(truth, baseline):
             errors, _ = block.errors(block.part(candidate))
             above = errors > scale.rms * block.unit(scale.unit)
             if above_here := int(above.sum()):
@@ -170,14 +166,10 @@ class Limits:
         why = f"RMS error {plain(rms)} where {plain(scale.rms)} is allowed"
         if scale.baseline_rms > 0:
             why = f"RMS error {rms / scale.baseline_rms:.3g}x the baseline's"
-        return miss_at(first, wrong, truth, candidate, _in_units(why, scale.unit))
+        return miss_at(first, wrong, truth, candidate, why + _UNITS[scale.unit])
 
 
 _UNITS = {"one": "", "ulp": ", in ulps", "slice_ulp": ", in ulps of the slice's largest value"}
-
-
-def _in_units(why: str, unit: str) -> str:
-    return why + _UNITS[unit]
 
 
 class _Tally:
@@ -189,7 +181,7 @@ class _Tally:
         self._squares = 0.0
         self._ulps = 0.0
 
-    def add(self, block: _Block, unit: torch.Tensor) -> None:
+    def add(self, block: Block, unit: torch.Tensor) -> None:
         errors, counted = block.errors(block.baseline)
         errors = errors / unit
         self.worst = max(self.worst, float(errors.max()))
@@ -207,80 +199,3 @@ class _Tally:
             rms=max(tolerance.rms_factor * baseline_rms, always),
             baseline_rms=baseline_rms,
         )
-
-
-@dataclass(frozen=True)
-class _Block:
-    """A run of elements in row-major order, as float64."""
-
-    start: int
-    rows: slice
-    columns: slice
-    dtype: torch.dtype
-    truth: torch.Tensor
-    baseline: torch.Tensor
-    largest: torch.Tensor
-    """Largest finite magnitude of each last-axis slice."""
-
-    @cached_property
-    def ulp(self) -> torch.Tensor:
-        return ulp(self.truth, self.dtype)
-
-    @cached_property
-    def overflow(self) -> float:
-        return overflow(self.dtype)
-
-    @cached_property
-    def beyond(self) -> float:
-        """What infinity stands for next to the border: the number after the largest one."""
-        return 2 * self.overflow - torch.finfo(self.dtype).max
-
-    def part(self, values: torch.Tensor) -> torch.Tensor:
-        return _as_rows(values)[self.rows, self.columns].to(torch.float64)
-
-    def unit(self, name: str) -> torch.Tensor:
-        if name == "one":
-            return torch.ones((), dtype=torch.float64, device=self.truth.device)
-        return self.ulp if name == "ulp" else ulp(self.largest, self.dtype)
-
-    def errors(self, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Absolute errors, zero where not all is finite, and where they count."""
-        counted = (self.truth.abs() < self.overflow) & self.baseline.isfinite() & values.isfinite()
-        return torch.where(counted, (values - self.truth).abs_(), 0.0), counted
-
-
-def _blocks(truth: torch.Tensor, baseline: torch.Tensor) -> Iterator[_Block]:
-    dtype = baseline.dtype
-    truth_rows, baseline_rows = _as_rows(truth), _as_rows(baseline)
-    height, width = truth_rows.shape
-    tall, wide = max(_BLOCK_ELEMENTS // width, 1), min(_BLOCK_ELEMENTS, width)
-    for top in range(0, height, tall):
-        rows = slice(top, min(top + tall, height))
-        largest = _largest(truth_rows[rows], dtype)
-        for left in range(0, width, wide):
-            columns = slice(left, min(left + wide, width))
-            yield _Block(
-                start=top * width + left,
-                rows=rows,
-                columns=columns,
-                dtype=dtype,
-                truth=_saturated(truth_rows[rows, columns].to(torch.float64), dtype),
-                baseline=baseline_rows[rows, columns].to(torch.float64),
-                largest=largest,
-            )
-
-
-def _as_rows(values: torch.Tensor) -> torch.Tensor:
-    return values.reshape(-1, values.shape[-1] if values.dim() else 1)
-
-
-def _largest(rows: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    finite = rows.abs() < overflow(dtype)
-    return torch.where(finite, rows.abs(), 0.0).amax(dim=1, keepdim=True).to(torch.float64)
-
-
-def _saturated(truth: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    if has_infinity(dtype):
-        return truth
-    largest = torch.finfo(dtype).max
-    return truth.clamp(-largest, largest)
