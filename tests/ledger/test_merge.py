@@ -142,6 +142,36 @@ def test_a_torn_tail_stays_where_it_was_torn(one: Ledger, destination: Ledger) -
     assert verify(destination).ok
 
 
+def test_samples_come_before_rows_and_each_is_on_the_disk_before_it_gets_its_name(
+    one: Ledger, destination: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def noted_fsync(fd: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{fd}"))
+        steps.append("sync folder" if path.is_dir() else "sync file")
+        fsync(fd)
+
+    def noted_replace(source: Path, target: Path) -> None:
+        steps.append(f"name {target.suffix}")
+        replace(source, target)
+
+    destination.path.mkdir(parents=True)
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    merge([one], destination)
+
+    assert steps == [
+        "sync file",
+        "name .gz",
+        "sync folder",
+        "sync file",
+        "name .jsonl",
+        "sync folder",
+    ]
+
+
 @pytest.mark.parametrize("refused", [1, 2])
 def test_a_full_disk_never_leaves_half_a_segment(
     one: Ledger, destination: Ledger, monkeypatch: pytest.MonkeyPatch, refused: int

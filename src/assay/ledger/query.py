@@ -35,7 +35,7 @@ _ROWS = f"""
 CREATE VIEW rows AS
 SELECT ledger, segment, n, time, kind, hash[:{ID_DIGITS}] AS id, hash, body
 FROM (SELECT * FROM read_json(%s, format = 'newline_delimited', columns = {_COLUMNS},
-      filename = true, ignore_errors = true, maximum_object_size = {LONGEST_LINE + 1}))
+      filename = true, ignore_errors = true))
 JOIN segment_files ON file = filename
 WHERE n < whole
 """
