@@ -1,0 +1,141 @@
+"""Mutants: subtly wrong versions of a reference, made by program and never run here.
+
+A task whose checks let a mutant through could not have told a wrong kernel from a right one. The
+mutants of the whole call (mutant_wrappers.py) come first, then those of single places in the source
+(mutant_sites.py), one of each kind in turn until there are `MOST_MUTANTS`.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import itertools
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+
+from assay.judge.mutant_change import Change
+from assay.judge.mutant_sites import changes_at
+from assay.judge.mutant_sites import guards_of
+from assay.judge.mutant_sites import sites_in
+from assay.judge.mutant_wrappers import wrappers
+from assay.spec.errors import DocumentError
+from assay.spec.task import Function
+
+MOST_MUTANTS = 60
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    description: str
+    source: str
+    needs: tuple[str, ...] = ()
+    """Arguments without which it does nothing: on a row where one is absent it is the reference."""
+
+
+def mutants(source: str, function: Function) -> tuple[Mutant, ...]:
+    """Mutants of one function of a reference, the same ones each time, under differing names."""
+    tree = _parsed(source)
+    target = _definition(tree, function.name)
+    found = itertools.chain(
+        (
+            Mutant(w.name, w.description, _with_wrapper(tree, function.name, w.source), w.needs)
+            for w in wrappers(function, target)
+        ),
+        _in_turns(list(_site_mutants(tree, {a.name for a in function.arguments}))),
+    )
+    return tuple(itertools.islice(_distinct(found, ast.unparse(tree)), MOST_MUTANTS))
+
+
+def _parsed(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise DocumentError(f"line {error.lineno}: {error.msg}", where="reference") from None
+
+
+def _definition(tree: ast.Module, name: str) -> ast.FunctionDef:
+    for node in _definitions(tree):
+        if node.name == name:
+            return node
+    raise DocumentError(f"defines no function {name}", where="reference")
+
+
+def _definitions(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def _with_wrapper(tree: ast.Module, name: str, wrapper: str) -> str:
+    """The reference under another name, and a function of its own name that calls it."""
+    copied = copy.deepcopy(tree)
+    _definition(copied, name).name = f"_original_{name}"
+    return f"{ast.unparse(copied)}\n\n\n{wrapper}"
+
+
+def _site_mutants(tree: ast.Module, arguments: set[str]) -> Iterator[tuple[str, Mutant]]:
+    """Each with its kind; helpers that the function calls are mutated like itself."""
+    modules, guards = _imported(tree), guards_of(tree)
+    for position, site in enumerate(_sites(tree)):
+        for change in changes_at(site, modules):
+            mutant = Mutant(
+                name=f"{change.kind}_line{getattr(site, 'lineno', 0)}",
+                description=change.description,
+                source=_changed(tree, position, change),
+                needs=tuple(sorted(guards.get(id(site), frozenset()) & arguments)),
+            )
+            yield change.kind, mutant
+
+
+def _imported(tree: ast.Module) -> frozenset[str]:
+    """Names that stand for modules, so that a call through one is no method of a tensor."""
+    imports = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    aliases = [alias for node in imports for alias in node.names]
+    return frozenset((alias.asname or alias.name).split(".")[0] for alias in aliases)
+
+
+def _sites(tree: ast.Module) -> list[ast.AST]:
+    """Every site in the functions' bodies; signatures are left alone."""
+    statements = (statement for node in _definitions(tree) for statement in node.body)
+    return [site for statement in statements for site in sites_in(statement)]
+
+
+def _changed(tree: ast.Module, position: int, change: Change) -> str:
+    fresh = copy.deepcopy(tree)
+    site = _sites(fresh)[position]
+    mutated = _Replacement(site, change.build(site)).visit(fresh)
+    return ast.unparse(ast.fix_missing_locations(mutated))
+
+
+class _Replacement(ast.NodeTransformer):
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self._old = old
+        self._new = new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if node is self._old:
+            return self._new
+        visited: ast.AST = self.generic_visit(node)
+        return visited
+
+
+def _in_turns(found: Sequence[tuple[str, Mutant]]) -> Iterator[Mutant]:
+    """One of each kind, then a second one of each, and so on."""
+    kinds: dict[str, list[Mutant]] = {}
+    for kind, mutant in found:
+        kinds.setdefault(kind, []).append(mutant)
+    for turn in itertools.zip_longest(*kinds.values()):
+        yield from (mutant for mutant in turn if mutant is not None)
+
+
+def _distinct(found: Iterator[Mutant], original: str) -> Iterator[Mutant]:
+    """Without the reference itself and repeats; a name's second bearer gets a number."""
+    sources = {original}
+    bearers: dict[str, int] = {}
+    for mutant in found:
+        if mutant.source in sources:
+            continue
+        sources.add(mutant.source)
+        bearers[mutant.name] = count = bearers.get(mutant.name, 0) + 1
+        yield mutant if count == 1 else replace(mutant, name=f"{mutant.name}_{count}")
