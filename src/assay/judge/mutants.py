@@ -44,7 +44,7 @@ def mutants(source: str, function: Function) -> tuple[Mutant, ...]:
             Mutant(w.name, w.description, _with_wrapper(tree, function.name, w.source), w.needs)
             for w in wrappers(function, target)
         ),
-        _in_turns(list(_site_mutants(tree, {a.name for a in function.arguments}))),
+        _site_mutants(tree, {argument.name for argument in function.arguments}),
     )
     return tuple(itertools.islice(_distinct(found, ast.unparse(tree)), MOST_MUTANTS))
 
@@ -74,18 +74,22 @@ def _with_wrapper(tree: ast.Module, name: str, wrapper: str) -> str:
     return f"{ast.unparse(copied)}\n\n\n{wrapper}"
 
 
-def _site_mutants(tree: ast.Module, arguments: set[str]) -> Iterator[tuple[str, Mutant]]:
-    """Each with its kind; helpers that the function calls are mutated like itself."""
-    modules, guards = _imported(tree), guards_of(tree)
-    for position, site in enumerate(_sites(tree)):
-        for change in changes_at(site, modules):
-            mutant = Mutant(
-                name=f"{change.kind}_line{getattr(site, 'lineno', 0)}",
-                description=change.description,
-                source=_changed(tree, position, change),
-                needs=tuple(sorted(guards.get(id(site), frozenset()) & arguments)),
-            )
-            yield change.kind, mutant
+def _site_mutants(tree: ast.Module, arguments: set[str]) -> Iterator[Mutant]:
+    """Helpers that the function calls are mutated like itself."""
+    modules, guards, sites = _imported(tree), guards_of(tree), _sites(tree)
+    found = [
+        (position, change)
+        for position, site in enumerate(sites)
+        for change in changes_at(site, modules)
+    ]
+    for position, change in _in_turns(found):
+        site = sites[position]
+        yield Mutant(
+            name=f"{change.kind}_line{getattr(site, 'lineno', 0)}",
+            description=change.description,
+            source=_changed(tree, position, change),
+            needs=tuple(sorted(guards.get(id(site), frozenset()) & arguments)),
+        )
 
 
 def _imported(tree: ast.Module) -> frozenset[str]:
@@ -120,13 +124,13 @@ class _Replacement(ast.NodeTransformer):
         return visited
 
 
-def _in_turns(found: Sequence[tuple[str, Mutant]]) -> Iterator[Mutant]:
+def _in_turns(found: Sequence[tuple[int, Change]]) -> Iterator[tuple[int, Change]]:
     """One of each kind, then a second one of each, and so on."""
-    kinds: dict[str, list[Mutant]] = {}
-    for kind, mutant in found:
-        kinds.setdefault(kind, []).append(mutant)
+    kinds: dict[str, list[tuple[int, Change]]] = {}
+    for position, change in found:
+        kinds.setdefault(change.kind, []).append((position, change))
     for turn in itertools.zip_longest(*kinds.values()):
-        yield from (mutant for mutant in turn if mutant is not None)
+        yield from (place for place in turn if place is not None)
 
 
 def _distinct(found: Iterator[Mutant], original: str) -> Iterator[Mutant]:
