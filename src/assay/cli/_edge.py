@@ -10,6 +10,7 @@ import typer
 
 from assay.cli import ledger
 from assay.cli.demo import demo
+from assay.cli.judge import judge
 from assay.cli.schema import schema
 from assay.spec.errors import AssayError
 from assay.spec.errors import ExitStatus
@@ -23,6 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(demo)
+app.command()(judge)
 app.command()(schema)
 app.add_typer(ledger.app, name="ledger")
 

@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress as Bar
 
+from assay.cli._options import AsJson
+from assay.cli._progress import progress_bar
 from assay.cli._show import show_verdict
 from assay.cli._show import terminal
-from assay.judge.demo import demonstrate
-from assay.judge.sitting import Progress
+from assay.judge.evidence import recheck
+from assay.ledger import Ledger
 from assay.ledger import default_path
+from assay.ledger import verify
 from assay.spec.errors import ExitStatus
+from assay.task.demo import demonstrate
 
 
-def demo(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-) -> None:
-    """Judge three scripted candidates, store the evidence, and check it again."""
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        line = bar.add_task("judging")
-
-        def show(progress: Progress) -> None:
-            bar.update(
-                line, completed=progress.done, total=progress.total, description=progress.label
-            )
-
-        shown = demonstrate(default_path(), show)
+def demo(as_json: AsJson = False) -> None:
+    """Judge a win, a tie and a wrong solution on this CPU, and check the evidence again."""
+    console = terminal()
+    contents = []
+    with progress_bar(as_json) as report:
+        for stored in demonstrate(default_path(), report):
+            contents.append(stored.judgement.verdict.content())
+            if not as_json:
+                show_verdict(console, stored.judgement.verdict)
+                console.print(f"ledger id {stored.row.id}\n", highlight=False)
+    checked = verify(Ledger(default_path()), recompute=recheck)
     if as_json:
-        print(json.dumps([verdict.content() for verdict in shown.verdicts.values()], indent=2))
+        print(json.dumps(contents, indent=2))
     else:
-        console = terminal()
-        for name, verdict in shown.verdicts.items():
-            show_verdict(console, verdict)
-            console.print(f"ledger id {shown.ledger_ids[name]}\n")
         print(
-            f"ledger: {shown.check.rows} rows verified, {shown.check.recomputed} verdicts "
-            f"computed again from their samples, {len(shown.check.problems)} problems"
+            f"ledger: {checked.rows} rows verified, {checked.recomputed} verdicts computed again "
+            f"from their samples, {len(checked.problems)} problems"
         )
-    if not shown.check.ok:
+    if not checked.ok:
         raise typer.Exit(ExitStatus.NO)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
+from assay.judge.referee import Judgement
 from assay.judge.sitting import RowRecord
 from assay.ledger import Row
 from assay.ledger import Samples
 from assay.ledger import Writer
 from assay.spec.documents import parse_document
+from assay.spec.environment import Provenance
 from assay.spec.errors import DocumentError
 from assay.spec.rules import Rules
 from assay.spec.sample import from_columns
 from assay.spec.sample import to_columns
-from assay.spec.verdict import TaskVerdict
 from assay.stats.plan import Plan
 from assay.stats.row_rule import Finding
 from assay.stats.row_rule import replay
@@ -34,11 +36,22 @@ def store_row(writer: Writer, task: str, record: RowRecord, rules: Rules) -> Row
     return writer.append(ROW_VERDICT, body, Samples(columns=to_columns(record.samples)))
 
 
-def store_task(writer: Writer, verdict: TaskVerdict, rows: list[Row]) -> Row:
-    """The verdict on all rows, with the ids of the evidence it rests on."""
-    return writer.append(
-        TASK_VERDICT, {**verdict.content(), "evidence": [row.hash for row in rows]}
-    )
+def store(writer: Writer, judgement: Judgement, provenance: Provenance, rules: Rules) -> Row:
+    """The verdict on all rows, with its provenance and the hashes of the rows it rests on."""
+    verdict = judgement.verdict
+    rows = [store_row(writer, verdict.task, record, rules) for record in judgement.records]
+    body = {
+        **verdict.content(),
+        "provenance": provenance.content(),
+        "builds": {
+            side: {"compiler": Path(made.compiler).name, "flags": list(made.flags)}
+            for side, made in judgement.builds.items()
+        },
+        "prepare_us": dict(judgement.prepare_us),
+        "checked_calls": judgement.checked_calls,
+        "evidence": [row.hash for row in rows],
+    }
+    return writer.append(TASK_VERDICT, body)
 
 
 def recheck(row: Row, samples: Samples) -> str | None:

@@ -8,6 +8,7 @@ operating system's randomness: an order that nobody can foresee cannot be played
 from __future__ import annotations
 
 import random
+import statistics
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -21,6 +22,8 @@ from typing import TypeVar
 
 from assay.device import Device
 from assay.device import Process
+from assay.device import Reading
+from assay.device.failure import ProcessFailure
 from assay.spec.lane import Lane
 from assay.spec.rules import Budget
 from assay.spec.rules import Rules
@@ -36,6 +39,7 @@ from assay.stats.row_rule import look_at
 P = TypeVar("P")
 
 _PILOT_READINGS = 3
+_TWIN_READINGS = 2
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,13 @@ class RowRecord:
     plan: Plan
     samples: list[Sample] = field(default_factory=list)
     finding: Finding | None = None
+    twin_nanoseconds: list[int] = field(default_factory=list)
+
+    @property
+    def twin_us(self) -> float | None:
+        if not self.twin_nanoseconds:
+            return None
+        return statistics.median(self.twin_nanoseconds) / self.plan.launches / 1000
 
     @property
     def settled(self) -> bool:
@@ -72,9 +83,24 @@ class RowRecord:
             interval=measured.interval if measured else None,
             baseline_us=measured.baseline_us if measured else None,
             candidate_us=measured.candidate_us if measured else None,
+            twin_us=self.twin_us,
             measurement=measured,
             reason=self.finding.reason,
         )
+
+
+class SideFailed(Exception):  # noqa: N818 - a result, raised
+    """One side's process failed while it was timed."""
+
+    def __init__(self, side: Side, row: str, lane: Lane, failure: ProcessFailure) -> None:
+        super().__init__(f"{side} failed on row {row}: {failure}")
+        self.side = side
+        self.row = row
+        self.lane = lane
+        self.failure = failure
+
+
+AfterRow = Callable[["RowRecord", Mapping[Side, Process]], None]
 
 
 class Sitting(Generic[P]):
@@ -87,8 +113,10 @@ class Sitting(Generic[P]):
         candidate: P,
         rules: Rules,
         *,
+        twin: P | None = None,
         order: random.Random | None = None,
         progress: Callable[[Progress], None] | None = None,
+        after_row: AfterRow | None = None,
     ) -> None:
         self._device = device
         self._programs = {
@@ -96,9 +124,12 @@ class Sitting(Generic[P]):
             Side.ECHO: baseline,
             Side.CANDIDATE: candidate,
         }
+        if twin is not None:
+            self._programs[Side.TWIN] = twin
         self._rules = rules
         self._order = order or random.SystemRandom()
         self._progress = progress or (lambda _: None)
+        self._after_row = after_row or (lambda record, processes: None)
 
     def run(self, rows: Sequence[str], lanes: Sequence[Lane], budget: Budget) -> list[RowRecord]:
         """Measure all rows in all lanes; records come back in that order, each with a finding."""
@@ -115,6 +146,7 @@ class Sitting(Generic[P]):
                             Progress(generation * len(records) + index, last * len(records), label)
                         )
                         self._measure(record, generation, processes)
+                        self._after_row(record, processes)
                         self._look(record, generation + 1)
         self._progress(Progress(last * len(records), last * len(records), "done"))
         return records
@@ -156,9 +188,7 @@ class Sitting(Generic[P]):
     ) -> None:
         for number, (pair, sides) in enumerate(self._blocks(record.plan, generation)):
             for position, side in enumerate(sides):
-                reading = processes[side].time(
-                    record.row, record.lane, record.plan.launches, record.plan.warm_launches
-                )
+                reading = self._reading(record, processes, side)
                 record.samples.append(
                     Sample(
                         generation=generation,
@@ -172,6 +202,18 @@ class Sitting(Generic[P]):
                         clock_mhz=reading.clock_mhz,
                     )
                 )
+
+        if Side.TWIN in processes:
+            for _ in range(_TWIN_READINGS):
+                reading = self._reading(record, processes, Side.TWIN)
+                record.twin_nanoseconds.append(reading.nanoseconds)
+
+    def _reading(self, record: RowRecord, processes: Mapping[Side, Process], side: Side) -> Reading:
+        plan = record.plan
+        try:
+            return processes[side].time(record.row, record.lane, plan.launches, plan.warm_launches)
+        except ProcessFailure as failure:
+            raise SideFailed(side, record.row, record.lane, failure) from failure
 
     def _blocks(self, plan: Plan, generation: int) -> Iterator[tuple[Pair, tuple[Side, ...]]]:
         """The blocks of one generation. AB blocks take turns between the two baseline processes:

@@ -19,6 +19,8 @@ class Side(enum.StrEnum):
     ECHO = "echo"
     """The baseline once more, in a process of its own: A/A in the same sitting."""
     CANDIDATE = "candidate"
+    TWIN = "twin"
+    """The copy twin; never in a block."""
 
 
 class Pair(enum.StrEnum):

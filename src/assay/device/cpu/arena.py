@@ -61,9 +61,11 @@ class Views:
         step = self.layout.slot_bytes // dtype.itemsize
         return flat.as_strided((slots, place.tensor.storage_elements), (step, 1))
 
-    def poison(self, poison: Poison) -> None:
-        """Every byte of every slot: guards, outputs, gaps. Content is written afterwards."""
-        self._arena.bytes[self.layout.first_slot : self.layout.bytes].fill_(poison.byte)
+    def poison(self, poison: Poison, window: slice) -> None:
+        """Every byte of a window's slots: guards, outputs, gaps. Content is written afterwards."""
+        begin = self.layout.first_slot + window.start * self.layout.slot_bytes
+        end = self.layout.first_slot + window.stop * self.layout.slot_bytes
+        self._arena.bytes[begin:end].fill_(poison.byte)
         for place in self.layout.constants():
             self._guards(place, 0)[0].fill_(poison.byte)
             self._guards(place, 0)[1].fill_(poison.byte)

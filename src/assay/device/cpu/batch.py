@@ -26,6 +26,8 @@ def wait_ready(words: memoryview, batch: int, runner: RunnerHandle, seconds: flo
     deadline = time.monotonic() + seconds
     while words[doorbell.READY] != batch:
         _still_there(runner, deadline, seconds)
+        if _has_word(runner):
+            _hear(runner)
 
 
 def run_batch(
@@ -58,6 +60,9 @@ def run_batch(
             spins += 1
             if spins % _SPINS_PER_LOOK == 0:
                 _still_there(runner, deadline, seconds)
+                # An answer before the last call means that the solution raised instead.
+                if _has_word(runner) and words[doorbell.DONE] < first_call + count - 1:
+                    _hear(runner)
         close()
         return clock() - begun
     finally:
@@ -71,10 +76,11 @@ def _still_there(runner: RunnerHandle, deadline: float, seconds: float) -> None:
         raise ProcessFailure(Status.CRASH, "its process ended in the middle of a batch")
     if time.monotonic() > deadline:
         raise ProcessFailure(Status.TIMEOUT, f"a batch took longer than {seconds:.0f} s")
-    if _has_word(runner):
-        # A solution that raised answers at once instead of going on.
-        runner.answer(2.0)
-        raise ProcessFailure(Status.CRASH, "it left the batch before its end")
+
+
+def _hear(runner: RunnerHandle) -> None:
+    runner.answer(2.0)
+    raise ProcessFailure(Status.CRASH, "it left the batch before its end")
 
 
 def _has_word(runner: RunnerHandle) -> bool:

@@ -45,11 +45,11 @@ class Pools:
         }
         self._offset = 0
 
-    def refresh(self, views: Views) -> None:
-        """New content in every slot."""
+    def refresh(self, views: Views, window: slice) -> None:
+        """New content in the slots of a window."""
         self._offset = secrets.randbelow(_OFFSETS)
         for place in self._layout.filled():
-            views.storage(place).copy_(self._lines(place))
+            views.storage(place)[window].copy_(self._lines(place)[window])
 
     def unchanged(self, views: Views, slot: int, place: Place) -> bool:
         """Whether an input still holds, bit for bit, what the last refresh wrote."""
@@ -58,7 +58,7 @@ class Pools:
 
     def written(self, place: Place, slot: int) -> torch.Tensor:
         """What the last refresh wrote into an argument, as its tensor."""
-        line = self._lines(place)[slot].contiguous()
+        line = self._lines(place)[slot].clone()
         strides = place.tensor.strides or place.tensor.contiguous_strides
         return line.as_strided(place.tensor.shape, strides, place.tensor.offset)
 

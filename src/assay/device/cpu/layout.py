@@ -150,13 +150,12 @@ def _after(place: Place) -> int:
 def slots_for(
     function: Function, row: Row, launches: int, cache_bytes: int, most_bytes: int
 ) -> int:
-    """Slots for batches of `launches` calls: each call has one of its own, there are always some
-    that no call uses, and together they are more than three times the last-level cache."""
+    """Slots for batches of `launches` calls: each call has one of its own, and together they are
+    more than three times the last-level cache, where that fits."""
     one = lay_out(function, row, 1).slot_bytes
-    spare = max(4, launches // 16)
-    slots = max(launches + spare, math.ceil(3 * cache_bytes / one))
+    slots = max(launches, math.ceil(3 * cache_bytes / one))
     if slots * one > most_bytes:
-        slots = launches + spare
+        slots = launches
     if slots * one > most_bytes:
         raise UsageError(
             f"row {row.id} needs {slots * one >> 20} MiB for {launches} calls, more than "

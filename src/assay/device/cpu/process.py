@@ -26,12 +26,17 @@ from assay.device.cpu.program import CpuProgram
 from assay.device.cpu.zygote import RunnerHandle
 from assay.device.failure import violation
 from assay.spec.lane import Lane
+from assay.spec.sample import Disturbance
 from assay.spec.status import ViolationKind
 from assay.spec.task import Role
 from assay.wire import doorbell
 
 LOAD_SECONDS = 120.0
 CALL_SECONDS = 60.0
+_UNCALLED = 2
+"""Slots of each window that no call is given: they must keep their poison."""
+_MOST_WAITING = 0.01
+"""A batch whose runner waited for its core longer than this share of it is disturbed."""
 _KEPT_SHARE = 0.05
 """Of the batches: from these one call is kept whole, to be compared with the oracle."""
 
@@ -40,11 +45,14 @@ Tensors = dict[str, torch.Tensor | None]
 
 @dataclass(frozen=True)
 class Exam:
-    """One call's inputs as they lay in memory, and the outputs of two identical calls."""
+    """One call's inputs as they lay in memory, and the outputs of identical calls."""
 
     inputs: Tensors
-    first: dict[str, torch.Tensor]
-    second: dict[str, torch.Tensor]
+    outputs: tuple[dict[str, torch.Tensor], ...]
+
+    @property
+    def first(self) -> dict[str, torch.Tensor]:
+        return self.outputs[0]
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,15 @@ class _Session:
     views: Views
     pools: Pools | None = None
     prepare_ns: int = 0
+    next_slot: int = 0
+
+    def next_window(self, size: int) -> slice:
+        """The slots of the next batch: windows go round and round through all of them."""
+        if self.next_slot + size > self.layout.slots:
+            self.next_slot = 0
+        window = slice(self.next_slot, self.next_slot + size)
+        self.next_slot += size
+        return window
 
 
 class CpuProcess(Process):
@@ -92,27 +109,29 @@ class CpuProcess(Process):
         self.kept: list[KeptCall] = []
         runner.ask(program.request(), LOAD_SECONDS)
 
-    def examine(self, source: RowSource, contents: Mapping[str, torch.Tensor | None]) -> Exam:
-        """Call the solution twice on the same contents, with everything around them poisoned."""
-        session = self._session(f"exam-{source.row.id}", source, slots=2)
+    def examine(
+        self, source: RowSource, contents: Mapping[str, torch.Tensor | None], calls: int = 2
+    ) -> Exam:
+        """Call the solution on the same contents, with everything around them poisoned."""
+        session = self._session(f"exam-{source.row.id}", source, slots=calls)
         poison = Poison.fresh()
         inputs = self._fill(session, contents, poison)
         before = {name: None if t is None else t.clone() for name, t in inputs.items()}
         self._bind(session)
-        self.runner.ask({"do": "call", "row": session.name, "slots": [0, 1]}, CALL_SECONDS)
+        slots = list(range(calls))
+        self.runner.ask({"do": "call", "row": session.name, "slots": slots}, CALL_SECONDS)
         self._current = None
-        for slot in (0, 1):
+        for slot in slots:
             self._check_bounds(session, slot, poison)
             self._check_inputs(session, slot, before)
-        first, second = (self._outputs(session, slot) for slot in (0, 1))
-        return Exam(before, first, second)
+        return Exam(before, tuple(self._outputs(session, slot) for slot in slots))
 
     def time(self, row: str, lane: Lane, launches: int, warm_launches: int) -> Reading:
         source = self._rows[row]
         slots = slots_for(
             source.function,
             source.row,
-            launches + warm_launches,
+            launches + warm_launches + _UNCALLED,
             self._cache_bytes,
             self._arena.size,
         )
@@ -120,13 +139,22 @@ class CpuProcess(Process):
         self._enter(session, source)
         poison = Poison.fresh()
         assert session.pools is not None
-        session.views.poison(poison)
-        session.pools.refresh(session.views)
-        order = self._secret.sample(range(slots), launches + warm_launches)
-        warm, timed = order[:warm_launches], order[warm_launches:]
+        window = session.next_window(launches + warm_launches + _UNCALLED)
+        session.views.poison(poison, window)
+        session.pools.refresh(session.views, window)
+        order = list(range(window.start, window.stop))
+        self._secret.shuffle(order)
+        uncalled, warm, timed = (
+            order[:_UNCALLED],
+            order[_UNCALLED : _UNCALLED + warm_launches],
+            order[_UNCALLED + warm_launches :],
+        )
+        waited = self.runner.waited_nanoseconds()
         nanoseconds = self._batch(session, warm, timed, poison)
-        self._inspect(session, set(order), timed, poison)
-        return Reading(nanoseconds)
+        waited = self.runner.waited_nanoseconds() - waited
+        self._inspect(session, uncalled, timed, poison)
+        disturbed = waited > _MOST_WAITING * nanoseconds
+        return Reading(nanoseconds, (Disturbance.FOREIGN_WORK,) if disturbed else ())
 
     def prepare_nanoseconds(self, row: str) -> int:
         """The longest that this row's prepare step took, by the referee's clock."""
@@ -171,8 +199,8 @@ class CpuProcess(Process):
     def _fill(
         self, session: _Session, contents: Mapping[str, torch.Tensor | None], poison: Poison
     ) -> Tensors:
-        """The given contents in both slots; returns the inputs as they then lie in slot 0."""
-        session.views.poison(poison)
+        """The given contents in every slot; returns the inputs as they then lie in the first."""
+        session.views.poison(poison, slice(0, session.layout.slots))
         inputs: Tensors = {}
         for argument in session.layout.function.arguments:
             place = session.layout.places.get(argument.name)
@@ -182,7 +210,7 @@ class CpuProcess(Process):
             if place is None or content is None:
                 inputs[argument.name] = None
                 continue
-            for slot in (0, 1):
+            for slot in range(1 if argument.constant else session.layout.slots):
                 _write(session.views.tensor(place, slot), content)
             inputs[argument.name] = session.views.tensor(place, 0)
         return inputs
@@ -216,12 +244,11 @@ class CpuProcess(Process):
         return nanoseconds
 
     def _inspect(
-        self, session: _Session, called: set[int], timed: list[int], poison: Poison
+        self, session: _Session, uncalled: list[int], timed: list[int], poison: Poison
     ) -> None:
         """After each batch: slots that nobody called, guards of some that were, and by lot one
         whole call for the oracle."""
-        uncalled = [slot for slot in range(session.layout.slots) if slot not in called]
-        for slot in self._secret.sample(uncalled, min(2, len(uncalled))):
+        for slot in uncalled:
             if not session.views.untouched(slot, poison):
                 raise violation(
                     ViolationKind.SLOT_WRITTEN, "it wrote a slot that it had not been given"

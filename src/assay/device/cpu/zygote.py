@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 
 from assay.device.failure import ProcessFailure
@@ -33,6 +34,7 @@ class RunnerHandle:
     """A live runner: its control socket, and a handle on its process that is never reused."""
 
     control: socket.socket
+    pid: int
     pidfd: int
     held: dict[str, bool]
     ended: int | None = None
@@ -63,6 +65,14 @@ class RunnerHandle:
             self.ended = _number(reply["ended"])
             self._explain_end()
         return _checked(reply)
+
+    def waited_nanoseconds(self) -> int:
+        """How long its main thread has stood in line for a core, as the kernel counts."""
+        try:
+            text = Path(f"/proc/{self.pid}/schedstat").read_text()
+        except OSError:  # gone, or a kernel that does not count
+            return 0
+        return int(text.split()[1])
 
     def alive(self) -> bool:
         return not select.select([self.pidfd], [], [], 0)[0]
@@ -183,4 +193,4 @@ def _introduced(control: socket.socket) -> RunnerHandle:
     except (TimeoutError, frame.FrameError, OSError):
         control.close()
         raise UnavailableError("a runner did not start", next_step="see assay doctor") from None
-    return RunnerHandle(control, pidfd, known["held"])
+    return RunnerHandle(control, known["runner"], pidfd, known["held"])

@@ -1,0 +1,103 @@
+"""`assay judge`: is it right, is it faster, by how much, and how sure is that?"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from assay.cli._options import AsJson
+from assay.cli._options import read_budget
+from assay.cli._options import read_lanes
+from assay.cli._progress import progress_bar
+from assay.cli._show import show_verdict
+from assay.cli._show import terminal
+from assay.device.cpu import CpuDevice
+from assay.ledger import default_path
+from assay.spec.errors import UsageError
+from assay.spec.errors import quote
+from assay.spec.status import Status
+from assay.spec.verdict import TaskVerdict
+from assay.task import load_task
+from assay.task.judging import BASELINE
+from assay.task.judging import Stored
+from assay.task.judging import judge as judge_task
+from assay.task.judging import reproduce as ask_again
+
+
+def judge(
+    task: Annotated[str, typer.Argument(help="A task's address, as cpu/rms_norm, or its folder.")],
+    candidate: Annotated[
+        str | None, typer.Option(help="A solution's name or folder; needed if there are several.")
+    ] = None,
+    against: Annotated[
+        str, typer.Option(help="baseline, incumbent, or a solution's name or folder.")
+    ] = BASELINE,
+    lane: Annotated[
+        list[str] | None, typer.Option(help="A lane beside throughput; may be repeated.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="60 s of device time at most.")] = False,
+    budget: Annotated[
+        str | None, typer.Option(help="Device time for the whole task, as 60s or 5m.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where to run: cpu.")] = "cpu",
+    reproduce: Annotated[
+        str | None, typer.Option(help="Ask one question of an earlier exam again.")
+    ] = None,
+    unadmitted: Annotated[
+        bool, typer.Option("--unadmitted", help="Judge a task that was not admitted; labelled.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge a candidate against a baseline: right first, then fast."""
+    _check_device(device)
+    name = candidate or _only_solution(task)
+    if reproduce is not None:
+        _end(ask_again(task, name, reproduce), as_json)
+    with progress_bar(as_json) as report:
+        stored = judge_task(
+            task,
+            name,
+            ledger=default_path(),
+            against=against,
+            lanes=read_lanes(lane, tuple(CpuDevice().lanes)),
+            budget=read_budget(budget, quick),
+            unadmitted=unadmitted,
+            report=report,
+        )
+    _end(stored.judgement.verdict, as_json, stored)
+
+
+def _check_device(name: str) -> None:
+    if name not in {"cpu", "cpu:0"}:
+        raise UsageError(
+            f"solutions cannot be judged on {quote(name)} yet", where="--device", next_step="cpu"
+        )
+
+
+def _only_solution(task: str) -> str:
+    names = load_task(task).solution_names
+    if len(names) == 1:
+        return names[0]
+    raise UsageError(
+        "which candidate?",
+        where=quote(task),
+        next_step=f"--candidate {' | '.join(names)}" if names else "--candidate FOLDER",
+    )
+
+
+def _end(verdict: TaskVerdict, as_json: bool, stored: Stored | None = None) -> None:
+    """Print the verdict and leave with its exit status."""
+    if as_json:
+        print(json.dumps(verdict.content(), indent=2))
+    else:
+        console = terminal()
+        show_verdict(console, verdict)
+        for row, microseconds in (stored.judgement.prepare_us if stored else {}).items():
+            console.print(f"prepare {row}: {microseconds:.0f} µs, once", highlight=False)
+        if verdict.verdict is Status.WRONG_VALUE and verdict.rows[0].wrong is not None:
+            console.print(f"again: {verdict.rows[0].wrong.reproduce}", soft_wrap=True)
+        if stored is not None:
+            console.print(f"ledger id {stored.row.id}", highlight=False)
+    raise typer.Exit(verdict.verdict.exit_status)

@@ -1,0 +1,316 @@
+"""The referee: puts a case through build, exam and sitting, and writes down what it saw.
+
+It owns the clock, the inputs, the statistics and the ledger, and never imports solution code.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from dataclasses import field
+
+import torch
+
+from assay.device import Process
+from assay.device.cpu import CpuDevice
+from assay.device.cpu import CpuProcess
+from assay.device.cpu import CpuProgram
+from assay.device.cpu import RowSource
+from assay.device.failure import ProcessFailure
+from assay.judge.build import Build
+from assay.judge.build import build
+from assay.judge.build import check_flags
+from assay.judge.build import compiler
+from assay.judge.build import flags_for
+from assay.judge.case import Case
+from assay.judge.exam import Examiner
+from assay.judge.exam import Question
+from assay.judge.exam import failed
+from assay.judge.exam import questions
+from assay.judge.inputs import make_inputs
+from assay.judge.oracle import Oracle
+from assay.judge.sitting import Progress
+from assay.judge.sitting import RowRecord
+from assay.judge.sitting import SideFailed
+from assay.judge.sitting import Sitting
+from assay.judge.twin import twin_program
+from assay.spec.contract import Convention
+from assay.spec.distribution import Distribution
+from assay.spec.errors import UsageError
+from assay.spec.lane import Lane
+from assay.spec.rules import DEFAULT_BUDGET
+from assay.spec.rules import DEFAULT_RULES
+from assay.spec.rules import Budget
+from assay.spec.rules import Rules
+from assay.spec.sample import Pair
+from assay.spec.sample import Side
+from assay.spec.solution import Language
+from assay.spec.status import Status
+from assay.spec.verdict import RowVerdict
+from assay.spec.verdict import TaskVerdict
+from assay.spec.workload import Row
+from assay.stats.blocks import block_table
+from assay.stats.lanes import reconcile
+from assay.stats.task_rule import judge_task
+
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with all that it rests on."""
+
+    verdict: TaskVerdict
+    records: tuple[RowRecord, ...] = ()
+    builds: Mapping[str, Build] = field(default_factory=dict)
+    prepare_us: Mapping[str, float] = field(default_factory=dict)
+    """The longest prepare step of the candidate by row; never part of a ratio."""
+    checked_calls: int = 0
+    """Timed calls whose outputs were compared whole with the oracle."""
+
+
+class Referee:
+    def __init__(
+        self,
+        case: Case,
+        *,
+        rules: Rules = DEFAULT_RULES,
+        budget: Budget = DEFAULT_BUDGET,
+        lanes: Sequence[Lane] = (Lane.THROUGHPUT,),
+        isolate: bool = True,
+        report: Report | None = None,
+    ) -> None:
+        self._case = case
+        self._rules = rules
+        self._budget = budget
+        self._lanes = tuple(lanes)
+        self._isolate = isolate
+        self._report = report or (lambda _: None)
+        self._labels = [*case.labels, *_labels_of(case)]
+        self._builds: dict[str, Build] = {}
+        self._prepare: dict[str, float] = {}
+        self._checked = 0
+
+    def judge(self) -> Judgement:
+        """The verdict. A candidate's failure of any kind is a verdict; only a user's mistake or a
+        host's lack raises."""
+        try:
+            baseline, candidate = self._built()
+        except ProcessFailure as failure:
+            return self._ended(failed(self._case.rows[0].id, failure))
+        with CpuDevice(isolate=self._isolate) as device, device.referee_core():
+            device.rows = {row.id: self._source(row) for row in self._case.rows}
+            with Oracle(device, self._case) as oracle:
+                failure_found = self._examined(device, oracle, baseline, candidate)
+                if failure_found is not None:
+                    return self._ended(failure_found)
+                if self._case.candidate.solution.language is Language.TRITON:
+                    return self._untimed()
+                return self._timed(device, oracle, baseline, candidate)
+
+    def ask(self, question: Question) -> TaskVerdict:
+        """One question alone, for `--reproduce`."""
+        baseline, candidate = self._built()
+        with CpuDevice(isolate=self._isolate) as device, Oracle(device, self._case) as oracle:
+            found = self._examined(device, oracle, baseline, candidate, [question])
+        if found is not None:
+            return self._ended(found).verdict
+        reason = "this question is answered right"
+        row = RowVerdict(
+            row=question.row.id, lane=Lane.THROUGHPUT, status=Status.UNCLEAR, reason=reason
+        )
+        return self._verdict_of([row])
+
+    # -- phases
+
+    def _built(self) -> tuple[CpuProgram, CpuProgram]:
+        case = self._case
+        self._check_rules()
+        check_flags(case.candidate, case.baseline)
+        flags = flags_for((case.baseline, case.candidate))
+        try:
+            self._builds["baseline"] = build(case.task, case.baseline, flags)
+        except ProcessFailure as failure:
+            raise UsageError(
+                f"the baseline does not build: {failure}", where=case.task.name
+            ) from None
+        self._builds["candidate"] = build(case.task, case.candidate, flags)
+        return self._builds["baseline"].program, self._builds["candidate"].program
+
+    def _check_rules(self) -> None:
+        solution, task = self._case.candidate.solution, self._case.task
+        if solution.prepare and not task.contract.prepare:
+            raise UsageError(
+                f"solution {solution.name} has a prepare step, which {task.name} does not allow"
+            )
+        if not task.language.allows(solution.language):
+            raise UsageError(
+                f"{task.name} asks for {task.language}, solution {solution.name} is "
+                f"{solution.language}"
+            )
+
+    def _examined(
+        self,
+        device: CpuDevice,
+        oracle: Oracle,
+        baseline: CpuProgram,
+        candidate: CpuProgram,
+        asked: Sequence[Question] | None = None,
+    ) -> RowVerdict | None:
+        first_row = self._case.rows[0].id
+        with ExitStack() as stack:
+            try:
+                running_baseline = stack.enter_context(device.start(baseline))
+            except ProcessFailure as failure:
+                raise UsageError(
+                    f"the baseline does not load: {failure}", where=self._case.task.name
+                ) from None
+            self._note_isolation(running_baseline)
+            try:
+                running = stack.enter_context(device.start(candidate))
+            except ProcessFailure as failure:
+                return failed(first_row, failure)
+            examiner = Examiner(self._case, oracle, running_baseline, running)
+            # Hidden rows are drawn here: the candidate has long been sealed.
+            todo = asked or questions(self._case, secrets.randbits(63), secrets.randbits(63))
+
+            def progress(question: Question) -> None:
+                self._report(
+                    Progress(todo.index(question), len(todo), f"checking {question.row.id}")
+                )
+
+            return examiner.examine(todo, progress)
+
+    def _timed(
+        self, device: CpuDevice, oracle: Oracle, baseline: CpuProgram, candidate: CpuProgram
+    ) -> Judgement:
+        twin = twin_program(self._case.task) if compiler() else None
+        sitting = Sitting(
+            device,
+            baseline,
+            candidate,
+            self._rules,
+            twin=twin,
+            progress=self._report,
+            after_row=lambda record, processes: self._check_kept(oracle, record, processes),
+        )
+        try:
+            records = sitting.run([row.id for row in self._case.rows], self._lanes, self._budget)
+        except _WrongInTime as found:
+            return self._ended(found.verdict)
+        except SideFailed as failed_side:
+            if failed_side.side is not Side.CANDIDATE:
+                raise UsageError(str(failed_side), where=self._case.task.name) from None
+            return self._ended(failed(failed_side.row, failed_side.failure, failed_side.lane))
+        return self._concluded(records)
+
+    def _check_kept(
+        self, oracle: Oracle, record: RowRecord, processes: Mapping[Side, Process]
+    ) -> None:
+        """Compare the timed calls that were kept, of both sides, with the oracle."""
+        row = next(row for row in self._case.rows if row.id == record.row)
+        baseline, candidate = processes[Side.BASELINE], processes[Side.CANDIDATE]
+        assert isinstance(baseline, CpuProcess)
+        assert isinstance(candidate, CpuProcess)
+        prepared = candidate.prepare_nanoseconds(row.id) / 1000
+        self._prepare[row.id] = max(self._prepare.get(row.id, 0.0), prepared)
+        examiner = Examiner(self._case, oracle, baseline, candidate)
+        question = Question(row, Distribution.NORMAL, 0)
+        for side in (Side.CANDIDATE, Side.BASELINE, Side.ECHO):
+            process = processes[side]
+            assert isinstance(process, CpuProcess)
+            for kept in process.kept:
+                again = baseline.examine(self._source(row), kept.inputs, calls=1)
+                truth = oracle.truth(row, kept.inputs)
+                found = examiner.compare(question, truth, again.first, kept.outputs)
+                self._checked += 1
+                if found is not None and side is Side.CANDIDATE:
+                    raise _WrongInTime(found)
+                if found is not None:
+                    raise UsageError(f"the timed baseline is wrong: {found.reason}")
+            process.kept.clear()
+
+    # -- endings
+
+    def _concluded(self, records: Sequence[RowRecord]) -> Judgement:
+        verdicts = [record.verdict() for record in records]
+        decided = [_reconciled(verdict, verdicts) for verdict in verdicts]
+        tables = {
+            record.row: block_table(record.samples, Pair.AB)
+            for record in records
+            if record.lane is Lane.THROUGHPUT
+        }
+        calls = {row.id: row.calls for row in self._case.rows}
+        verdict = judge_task(
+            self._case.task.name, decided, tables, self._rules, calls, self._labels
+        )
+        return self._judgement(verdict, tuple(records))
+
+    def _untimed(self) -> Judgement:
+        reason = "right, but not timed: Triton's interpreter has no speed"
+        rows = [
+            RowVerdict(row=row.id, lane=Lane.THROUGHPUT, status=Status.UNCLEAR, reason=reason)
+            for row in self._case.rows
+        ]
+        return self._judgement(self._verdict_of(rows))
+
+    def _ended(self, row: RowVerdict) -> Judgement:
+        return self._judgement(self._verdict_of([row]))
+
+    def _verdict_of(self, rows: Sequence[RowVerdict]) -> TaskVerdict:
+        return judge_task(self._case.task.name, rows, {}, self._rules, {}, self._labels)
+
+    def _judgement(self, verdict: TaskVerdict, records: tuple[RowRecord, ...] = ()) -> Judgement:
+        prepare = self._prepare if self._case.candidate.solution.prepare else {}
+        return Judgement(verdict, records, self._builds, prepare, self._checked)
+
+    # -- small things
+
+    def _source(self, row: Row) -> RowSource:
+        function = self._case.function_of(row)
+        generator = torch.Generator().manual_seed(secrets.randbits(63))
+        return RowSource(
+            function, row, lambda: make_inputs(function, row, Distribution.NORMAL, generator)
+        )
+
+    def _note_isolation(self, process: CpuProcess) -> None:
+        missing = [name for name, held in process.runner.held.items() if not held]
+        if (
+            missing
+            and (label := f"weaker isolation: no {', no '.join(missing)}") not in self._labels
+        ):
+            self._labels.append(label)
+
+
+class _WrongInTime(Exception):  # noqa: N818 - a result, raised
+    def __init__(self, verdict: RowVerdict) -> None:
+        super().__init__(verdict.reason)
+        self.verdict = verdict.model_copy(update={"reason": f"in a timed call: {verdict.reason}"})
+
+
+def _labels_of(case: Case) -> list[str]:
+    labels = ["one thread a side"]
+    for name, contender in (("baseline", case.baseline), ("candidate", case.candidate)):
+        if contender.solution.convention is not Convention.DESTINATION:
+            labels.append(f"{name}: {contender.solution.convention}")
+    if case.candidate.solution.prepare:
+        labels.append("prepare step timed apart")
+    if case.candidate.solution.language is Language.TRITON:
+        labels.append("Triton interpreter: correctness only")
+    return labels
+
+
+def _reconciled(verdict: RowVerdict, every: Sequence[RowVerdict]) -> RowVerdict:
+    """A throughput row with the word of its other lanes taken into account."""
+    if verdict.lane is not Lane.THROUGHPUT:
+        return verdict
+    others = [v.status for v in every if v.row == verdict.row and v.lane is not verdict.lane]
+    status = reconcile(verdict.status, others)
+    if status is verdict.status:
+        return verdict
+    reason = f"throughput says {verdict.status}, another lane the opposite"
+    return verdict.model_copy(update={"status": status, "reason": reason})

@@ -1,0 +1,154 @@
+"""Judging a task by its address: load, seal, judge, and put the evidence into the ledger."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.device.cpu import CpuDevice
+from assay.device.environment import environment
+from assay.device.environment import harness_hash
+from assay.judge.case import Case
+from assay.judge.case import Contender
+from assay.judge.evidence import TASK_VERDICT
+from assay.judge.evidence import store
+from assay.judge.exam import question_from
+from assay.judge.referee import Judgement
+from assay.judge.referee import Referee
+from assay.judge.referee import Report
+from assay.ledger import Ledger
+from assay.ledger import Row
+from assay.spec.environment import Provenance
+from assay.spec.errors import UsageError
+from assay.spec.errors import quote
+from assay.spec.lane import Lane
+from assay.spec.rules import DEFAULT_BUDGET
+from assay.spec.rules import DEFAULT_RULES
+from assay.spec.rules import Budget
+from assay.spec.rules import Rules
+from assay.spec.verdict import TaskVerdict
+from assay.task.admission import admission_of
+from assay.task.load import LoadedSolution
+from assay.task.load import TaskFolder
+from assay.task.load import find_solution
+from assay.task.load import load_baseline
+from assay.task.load import load_task
+
+BASELINE = "baseline"
+INCUMBENT = "incumbent"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A judgement, and the ledger row that holds it."""
+
+    judgement: Judgement
+    row: Row
+
+
+def make_case(
+    task: TaskFolder, candidate: LoadedSolution, against: LoadedSolution, *, unadmitted: bool
+) -> Case:
+    """What the judge is shown. A task that was not admitted needs to be asked for."""
+    admission = admission_of(task)
+    if admission is None and not unadmitted:
+        raise UsageError(
+            "not admitted: nobody has shown that a wrong solution fails here",
+            where=task.task.name,
+            next_step=f"assay task admit {quote(task.task.name)}, or judge with --unadmitted",
+        )
+    return Case(
+        task=task.task,
+        task_hash=task.content_hash,
+        rows=task.workloads.rows,
+        reference=task.reference,
+        baseline=_contender(against),
+        candidate=_contender(candidate),
+        labels=() if admission is not None else ("task not admitted",),
+    )
+
+
+def _contender(loaded: LoadedSolution) -> Contender:
+    return Contender(loaded.sealed, loaded.sources)
+
+
+def judge(
+    task: str | Path,
+    candidate: str | Path,
+    *,
+    ledger: Path,
+    against: str | Path = BASELINE,
+    lanes: Sequence[Lane] = (Lane.THROUGHPUT,),
+    budget: Budget = DEFAULT_BUDGET,
+    rules: Rules = DEFAULT_RULES,
+    unadmitted: bool = False,
+    report: Report | None = None,
+) -> Stored:
+    """Is the candidate right, is it faster, by how much, and how sure is that?"""
+    folder = load_task(task)
+    contender = find_solution(folder, candidate)
+    rival = find_rival(folder, against, Ledger(ledger))
+    case = make_case(folder, contender, rival, unadmitted=unadmitted)
+    judgement = Referee(case, rules=rules, budget=budget, lanes=lanes, report=report).judge()
+    with Ledger(ledger).writer(environment()) as writer:
+        row = store(writer, judgement, provenance_of(case), rules)
+    return Stored(judgement, row)
+
+
+def reproduce(task: str | Path, candidate: str | Path, token: str) -> TaskVerdict:
+    """Ask one question of an earlier exam again."""
+    folder = load_task(task)
+    case = make_case(
+        folder, find_solution(folder, candidate), load_baseline(folder), unadmitted=True
+    )
+    return Referee(case).ask(question_from(case, token))
+
+
+def find_rival(task: TaskFolder, against: str | Path, ledger: Ledger) -> LoadedSolution:
+    """What to compare with: the primary baseline, the incumbent, or any solution."""
+    if str(against) == BASELINE:
+        return load_baseline(task)
+    if str(against) != INCUMBENT:
+        return find_solution(task, against)
+    wanted = _incumbent_hash(task, ledger)
+    for name in task.solution_names:
+        solution = find_solution(task, name)
+        if solution.content_hash == wanted:
+            return solution
+    raise UsageError(
+        "there is no incumbent: no solution of this task has been judged FASTER",
+        where=task.task.name,
+        next_step="judge against the baseline first, or name a solution",
+    )
+
+
+def _incumbent_hash(task: TaskFolder, ledger: Ledger) -> str | None:
+    """The candidate of the newest FASTER verdict on this very task."""
+    found = None
+    if ledger.path.is_dir() and any(ledger.path.iterdir()):
+        for row in ledger.rows(TASK_VERDICT):
+            provenance = row.body.get("provenance") or {}
+            if (
+                row.body.get("verdict") == "faster"
+                and provenance.get("task_hash") == task.content_hash
+            ):
+                found = provenance.get("candidate_hash")
+    return found
+
+
+def provenance_of(case: Case) -> Provenance:
+    now = datetime.datetime.now(datetime.UTC)
+    return Provenance(
+        created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        command=quote(" ".join(["assay", *sys.argv[1:]])),
+        task=case.task.name,
+        task_hash=case.task_hash,
+        baseline_hash=case.baseline.sealed.content_hash,
+        candidate_hash=case.candidate.sealed.content_hash,
+        harness_hash=harness_hash(),
+        environment=environment(),
+        device=CpuDevice().identity,
+    )
