@@ -6,42 +6,37 @@
 
 static constexpr int kLanes = 16;
 
-static inline uint32_t bits_of(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
+template <typename To, typename From>
+static inline To cast_bits(From from) {
+    To to;
+    static_assert(sizeof to == sizeof from, "the same bits");
+    memcpy(&to, &from, sizeof to);
+    return to;
 }
 
-static inline float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-// e^v = 2^n e^r with |r| <= ln(2) / 2: Taylor's series to r^7 is then good to 5e-9. Branch-free, so
-// that it runs in vector lanes. 2^n is applied in two halves: v above 88.7 gives infinity, as expf.
+// e^v = 2^n e^r with |r| <= ln(2) / 2: Taylor's series to r^9 is then good to 7e-12, so that the
+// result rounds to the float that the library gives. Branch-free, so that it runs in vector lanes.
 static inline float exponential(float v) {
-    constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number
+    constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to whole numbers
     // Bounded by its bits: a comparison of floats here keeps the loop around it scalar (gcc 12).
-    const uint32_t sign = bits_of(v) & 0x80000000u;
-    v = float_of(std::min(bits_of(v) ^ sign, bits_of(110.0f)) | sign);
-    const float shifted = v * 1.44269504f + kShift;
-    const float n = shifted - kShift;
-    // ln(2) in two parts, the first with few bits, so that n times it is exact.
-    const float r = (v - n * 0.693359375f) + n * 2.12194440e-4f;
-    float sum = 1.0f / 5040;
-    sum = sum * r + 1.0f / 720;
-    sum = sum * r + 1.0f / 120;
-    sum = sum * r + 1.0f / 24;
-    sum = sum * r + 1.0f / 6;
-    sum = sum * r + 0.5f;
-    sum = sum * r + 1.0f;
-    sum = sum * r + 1.0f;
-    const int32_t whole = static_cast<int32_t>(bits_of(shifted) - bits_of(kShift));
-    const int32_t half = whole >> 1;
-    const float low = float_of(static_cast<uint32_t>(half + 127) << 23);
-    const float high = float_of(static_cast<uint32_t>(whole - half + 127) << 23);
-    return sum * low * high;
+    const uint32_t bits = cast_bits<uint32_t>(v), sign = bits & 0x80000000u;
+    const uint32_t size = std::min(bits ^ sign, cast_bits<uint32_t>(110.0f));
+    const double bounded = cast_bits<float>(size | sign);
+    const double shifted = bounded * 1.4426950408889634 + kShift;
+    const double r = bounded - (shifted - kShift) * 0.6931471805599453;
+    double sum = 1.0 / 362880;
+    sum = sum * r + 1.0 / 40320;
+    sum = sum * r + 1.0 / 5040;
+    sum = sum * r + 1.0 / 720;
+    sum = sum * r + 1.0 / 120;
+    sum = sum * r + 1.0 / 24;
+    sum = sum * r + 1.0 / 6;
+    sum = sum * r + 0.5;
+    sum = sum * r + 1.0;
+    sum = sum * r + 1.0;
+    // The whole number stands in the last bits of `shifted`; moved up, it is added to the exponent.
+    const uint64_t exponent = cast_bits<uint64_t>(shifted) << 52;
+    return static_cast<float>(cast_bits<double>(cast_bits<uint64_t>(sum) + exponent));
 }
 
 static inline double fold(double* lanes) {
