@@ -14,6 +14,7 @@ from assay.ledger import Writer
 from assay.spec.documents import parse_document
 from assay.spec.environment import Provenance
 from assay.spec.errors import DocumentError
+from assay.spec.lane import Lane
 from assay.spec.rules import Rules
 from assay.spec.sample import from_columns
 from assay.spec.sample import to_columns
@@ -23,6 +24,17 @@ from assay.stats.row_rule import replay
 
 ROW_VERDICT = "row-verdict"
 TASK_VERDICT = "task-verdict"
+
+# What the rules raise on columns, plans and samples that no referee writes.
+UNJUDGEABLE = (
+    DocumentError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+)
 
 
 def store_row(writer: Writer, task: str, record: RowRecord, rules: Rules) -> Row:
@@ -59,8 +71,8 @@ def recheck(row: Row, samples: Samples) -> str | None:
     if row.kind != ROW_VERDICT:
         return None
     try:
-        finding = _replayed(row.body, samples)
-    except (DocumentError, ValueError, KeyError, TypeError) as error:
+        finding = _replayed(row, samples)
+    except UNJUDGEABLE as error:
         return f"its samples cannot be judged again: {error}"
     claimed, found = row.body.get("status"), finding.status.value
     if claimed != found:
@@ -68,10 +80,22 @@ def recheck(row: Row, samples: Samples) -> str | None:
     return _different_numbers(row.body, finding)
 
 
-def _replayed(body: dict[str, Any], samples: Samples) -> Finding:
-    rules = parse_document(body["rules"], Rules, "rules")
-    plan = Plan(**{**body["plan"], "looks": tuple(body["plan"]["looks"])})
-    return replay(from_columns(samples.columns), rules, plan.looks, plan.resolution)
+def record_of(row: Row, samples: Samples) -> RowRecord:
+    """A stored row as its sitting had it, judged again; raises one of UNJUDGEABLE.
+
+    Readings of the twin are not among the samples.
+    """
+    rules = parse_document(row.body["rules"], Rules, "rules")
+    plan = Plan(**{**row.body["plan"], "looks": tuple(row.body["plan"]["looks"])})
+    taken = from_columns(samples.columns)
+    finding = replay(taken, rules, plan.looks, plan.resolution)
+    return RowRecord(row.body["row"], Lane(row.body["lane"]), plan, list(taken), finding)
+
+
+def _replayed(row: Row, samples: Samples) -> Finding:
+    finding = record_of(row, samples).finding
+    assert finding is not None
+    return finding
 
 
 def _different_numbers(body: dict[str, Any], finding: Finding) -> str | None:

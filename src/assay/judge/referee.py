@@ -237,17 +237,8 @@ class Referee:
     # -- endings
 
     def _concluded(self, records: Sequence[RowRecord]) -> Judgement:
-        verdicts = [record.verdict() for record in records]
-        decided = [_reconciled(verdict, verdicts) for verdict in verdicts]
-        tables = {
-            record.row: block_table(record.samples, Pair.AB)
-            for record in records
-            if record.lane is Lane.THROUGHPUT
-        }
         calls = {row.id: row.calls for row in self._case.rows}
-        verdict = judge_task(
-            self._case.task.name, decided, tables, self._rules, calls, self._labels
-        )
+        verdict = conclude(self._case.task.name, records, self._rules, calls, self._labels)
         return self._judgement(verdict, tuple(records))
 
     def _untimed(self) -> Judgement:
@@ -284,6 +275,24 @@ class Referee:
             and (label := f"weaker isolation: no {', no '.join(missing)}") not in self._labels
         ):
             self._labels.append(label)
+
+
+def conclude(
+    task: str,
+    records: Sequence[RowRecord],
+    rules: Rules,
+    calls: Mapping[str, int | None],
+    labels: Sequence[str],
+) -> TaskVerdict:
+    """The verdict that measured rows give; a reader of stored rows comes to the same."""
+    verdicts = [record.verdict() for record in records]
+    decided = [_reconciled(verdict, verdicts) for verdict in verdicts]
+    tables = {
+        record.row: block_table(record.samples, Pair.AB)
+        for record in records
+        if record.lane is Lane.THROUGHPUT
+    }
+    return judge_task(task, decided, tables, rules, calls, labels)
 
 
 class _WrongInTime(Exception):  # noqa: N818 - a result, raised

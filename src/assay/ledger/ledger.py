@@ -83,6 +83,10 @@ class Ledger:
 
     def samples(self, row: Row) -> Samples:
         """The row's raw samples, after checking that they are the ones it was written with."""
+        return Samples.from_member(self.member(row))
+
+    def member(self, row: Row) -> bytes:
+        """The same as the compressed bytes that were written."""
         if row.samples is None:
             raise UsageError(f"row {row.id} has no samples", where=quote(self.path))
         path = self.path / f"{row.segment}{SAMPLES_SUFFIX}"
@@ -97,7 +101,7 @@ class Ledger:
                 where=quote(path),
                 next_step="run assay ledger verify",
             )
-        return Samples.from_member(member)
+        return member
 
     def require(self) -> None:
         """Raises UsageError unless there is a ledger here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -10,6 +11,8 @@ from pydantic import StringConstraints
 from assay.spec.noun import Count
 from assay.spec.noun import Noun
 from assay.spec.noun import Sha256
+from assay.spec.noun import canonical_json
+from assay.spec.noun import sha256_hex
 
 
 def _stays_inside(path: str) -> str:
@@ -29,3 +32,8 @@ class SourceFile(Noun):
     path: RelativePath
     sha256: Sha256
     bytes: Count
+
+
+def joint_hash(files: Iterable[SourceFile]) -> str:
+    """One hash over the bytes of many files, whatever their order."""
+    return sha256_hex(canonical_json({file.path: file.sha256 for file in files}))

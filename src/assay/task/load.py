@@ -17,12 +17,11 @@ from assay.spec.documents import read_document_bytes
 from assay.spec.errors import DocumentError
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
-from assay.spec.noun import canonical_json
-from assay.spec.noun import sha256_hex
 from assay.spec.solution import Language
 from assay.spec.solution import SealedSolution
 from assay.spec.solution import Solution
 from assay.spec.source import SourceFile
+from assay.spec.source import joint_hash
 from assay.spec.task import Role
 from assay.spec.task import Task
 from assay.spec.workload import Workloads
@@ -64,7 +63,7 @@ class TaskFolder:
     @cached_property
     def content_hash(self) -> str:
         """One hash over the bytes of task.toml, workloads.json and reference.py."""
-        return sha256_hex(canonical_json({file.path: file.sha256 for file in self.files}))
+        return joint_hash(self.files)
 
     @property
     def freeze_state(self) -> FreezeState:
