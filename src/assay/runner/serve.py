@@ -24,6 +24,7 @@ from assay.wire import doorbell
 from assay.wire import frame
 
 _LONGEST_MESSAGE = 400
+_OUT_OF_MEMORY = ("not enough memory", "allocate memory", "bad_alloc")
 
 
 class Runner:
@@ -112,6 +113,6 @@ def _failure(verb: str, error: BaseException) -> dict[str, Any]:
     else:
         message = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
         text = str(error)
-        if isinstance(error, MemoryError) or "allocate memory" in text or "bad_alloc" in text:
+        if isinstance(error, MemoryError) or any(word in text for word in _OUT_OF_MEMORY):
             kind = "out_of_memory"
     return {"ok": False, "kind": kind, "message": message[:_LONGEST_MESSAGE]}

@@ -59,7 +59,9 @@ def _keep(zygote: socket.socket, request: dict[str, Any], descriptors: tuple[int
         os.close(descriptor)
     frame.send(control, {"runner": runner})
     _, status = os.waitpid(runner, 0)
-    isolate.kill_children()
+    if not held[isolate.NAMESPACES]:
+        # With a pid namespace the kernel has killed all the rest already (and /proc is not ours).
+        isolate.kill_children()
     with contextlib.suppress(OSError):  # the referee may be gone
         frame.send(control, {"ended": os.waitstatus_to_exitcode(status)})
     os._exit(0)

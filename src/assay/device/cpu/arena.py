@@ -77,9 +77,12 @@ class Views:
 
     def broken_guard(self, slot: int, poison: Poison) -> str | None:
         """The argument whose guard band has been written in a slot, if any."""
-        for name, place in self.layout.places.items():
+        # Neighbours share the band between them; the one that may be written is the likelier.
+        written = self.layout.written()
+        others = [place for place in self.layout.places.values() if place not in written]
+        for place in (*written, *others):
             if any(not bool((guard == poison.byte).all()) for guard in self._guards(place, slot)):
-                return name
+                return place.argument.name
         return None
 
     def untouched(self, slot: int, poison: Poison) -> bool:

@@ -95,8 +95,16 @@ class RunnerHandle:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
         select.select([self.pidfd], [], [], _END_SECONDS)
+        self._await_keeper()
         self.control.close()
         os.close(self.pidfd)
+
+    def _await_keeper(self) -> None:
+        """The keeper closes its end when everything that the runner started is gone."""
+        self.control.settimeout(_END_SECONDS)
+        with contextlib.suppress(OSError):
+            while self.control.recv(1 << 16):
+                pass
 
 
 def _checked(reply: dict[str, Any]) -> dict[str, Any]:
