@@ -1,4 +1,4 @@
-"""Whole judgements of a tiny task. Verdicts of the clock are not asserted here: only that one came."""
+"""Whole judgements of a tiny task. Of the clock's verdicts only that one came is asserted."""
 
 from __future__ import annotations
 

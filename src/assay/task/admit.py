@@ -119,14 +119,14 @@ class _Trial:
         survived: list[str] = []
         try:
             with Oracle(self._device, self._case, mutant.source) as oracle:
-                for row in self._rows(function):
+                for row in self._rows(function, mutant):
                     by = self._killer(oracle, row)
                     if by is None:
                         survived.append(row.id)
                     else:
                         killed[row.id] = by.value
         except ProcessFailure:  # it does not even load
-            killed = {row.id: Distribution.NORMAL.value for row in self._rows(function)}
+            killed = {row.id: Distribution.NORMAL.value for row in self._rows(function, mutant)}
         return MutantFate(
             function=function.name,
             mutant=mutant.name,
@@ -135,8 +135,14 @@ class _Trial:
             equivalent=equivalent,
         )
 
-    def _rows(self, function: Function) -> list[Row]:
-        return [row for row in self._case.rows if row.function == function.name]
+    def _rows(self, function: Function, mutant: Mutant) -> list[Row]:
+        """The rows that pass every argument without which the mutant is the reference itself."""
+        return [
+            row
+            for row in self._case.rows
+            if row.function == function.name
+            and all(row.tensors.get(name) is not None for name in mutant.needs)
+        ]
 
     def _killer(self, oracle: Oracle, row: Row) -> Distribution | None:
         for distribution in Distribution:
