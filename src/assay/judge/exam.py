@@ -12,6 +12,7 @@ import torch
 
 from assay.device.cpu import CpuProcess
 from assay.device.cpu import RowSource
+from assay.device.cpu.bits import same_bits
 from assay.device.failure import ProcessFailure
 from assay.judge.case import Case
 from assay.judge.hidden import draw_rows
@@ -184,7 +185,6 @@ def _difference(
     first: Mapping[str, torch.Tensor], second: Mapping[str, torch.Tensor]
 ) -> str | None:
     for name, one in first.items():
-        bits = one.contiguous().view(torch.uint8), second[name].contiguous().view(torch.uint8)
-        if not torch.equal(*bits):
+        if not same_bits(one, second[name]):
             return name
     return None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 
 from assay.device.cpu.arena import Views
+from assay.device.cpu.bits import same_bits
 from assay.device.cpu.layout import Place
 from assay.device.cpu.layout import RowLayout
 from assay.spec.task import Function
@@ -53,8 +54,7 @@ class Pools:
 
     def unchanged(self, views: Views, slot: int, place: Place) -> bool:
         """Whether an input still holds, bit for bit, what the last refresh wrote."""
-        now = views.storage(place)[slot].view(torch.uint8)
-        return torch.equal(now, self._lines(place)[slot].contiguous().view(torch.uint8))
+        return same_bits(views.storage(place)[slot], self._lines(place)[slot])
 
     def written(self, place: Place, slot: int) -> torch.Tensor:
         """What the last refresh wrote into an argument, as its tensor."""

@@ -17,6 +17,7 @@ from assay.device.cpu.arena import Poison
 from assay.device.cpu.arena import Views
 from assay.device.cpu.batch import run_batch
 from assay.device.cpu.batch import wait_ready
+from assay.device.cpu.bits import same_bits
 from assay.device.cpu.content import Pools
 from assay.device.cpu.content import RowSource
 from assay.device.cpu.layout import RowLayout
@@ -299,9 +300,7 @@ class CpuProcess(Process):
             was = before[place.argument.name]
             now = session.views.tensor(place, slot)
             assert was is not None
-            if not torch.equal(
-                now.contiguous().view(torch.uint8), was.contiguous().view(torch.uint8)
-            ):
+            if not same_bits(now, was):
                 raise _input_written(place.argument.name)
 
 
