@@ -1,11 +1,13 @@
-"""Files of a task's folder, read once: regular, inside the folder, of bounded size."""
+"""Files of a task's folder: read once, plain, inside the folder, bounded; never overwritten."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
+from assay.spec.errors import StorageError
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
 from assay.spec.noun import sha256_hex
@@ -47,3 +49,20 @@ def _read_plain(path: Path, where: str, largest: int) -> bytes:
 
 def seal(relative: str, data: bytes) -> SourceFile:
     return SourceFile(path=relative, sha256=sha256_hex(data), bytes=len(data))
+
+
+def write_new_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Write the files into a folder that is new or empty; nothing is ever overwritten."""
+    where = quote(folder)
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UsageError(
+                "there is something already", where=where, next_step="name a new or empty folder"
+            )
+        for relative, text in files.items():
+            path = folder / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise StorageError(f"cannot be written: {error.strerror}", where=where) from None

@@ -144,11 +144,9 @@ def load_solution(folder: Path, task: Task | None = None) -> LoadedSolution:
     _check_entry(solution, where)
     if task is not None:
         _check_against(solution, task, where)
-    sources: dict[str, bytes] = {}
-    room = LARGEST_SOURCE
-    for name in solution.sources:
-        sources[name] = read_inside(folder, name, room)
-        room -= len(sources[name])
+    sources = {name: read_inside(folder, name) for name in solution.sources}
+    if sum(map(len, sources.values())) > LARGEST_SOURCE:
+        raise UsageError(f"all sources together are over {LARGEST_SOURCE} bytes", where=where)
     files = tuple(seal(name, data) for name, data in sources.items())
     sealed = SealedSolution(solution=solution, files=files)
     return LoadedSolution(folder, sealed, MappingProxyType(sources))
