@@ -32,6 +32,8 @@ from tests.task.calling import normal
 TASKS = {name: load_task(name) for name in names_under(SHIPPED)}
 WRONG = "wrong"
 
+Specs = dict[str, TensorSpec | None]
+
 
 def right_solutions() -> Iterator[tuple[str, str]]:
     for name, task in TASKS.items():
@@ -46,7 +48,7 @@ def spec(*shape: int, **more: Any) -> TensorSpec:
 
 def rms_norm_row(x: TensorSpec, w: TensorSpec | None = None, y: TensorSpec | None = None) -> Row:
     gain = w or TensorSpec(shape=x.shape[1:], dtype=x.dtype)
-    tensors = {"x": x, "w": gain, "y": y or TensorSpec(shape=x.shape, dtype=x.dtype)}
+    tensors: Specs = {"x": x, "w": gain, "y": y or TensorSpec(shape=x.shape, dtype=x.dtype)}
     return Row(id="odd", function="rms_norm", tensors=tensors, options={"eps": 1e-5})
 
 
@@ -62,15 +64,13 @@ def group_norm_row(x: TensorSpec, groups: int) -> Row:
 
 def rotary_row(x: TensorSpec, cos: TensorSpec | None = None) -> Row:
     angles = cos or spec(x.shape[0], x.shape[2])
-    tensors = {"x": x, "cos": angles, "sin": angles, "y": spec(*x.shape)}
+    tensors: Specs = {"x": x, "cos": angles, "sin": angles, "y": spec(*x.shape)}
     return Row(id="odd", function="rotary_embedding", tensors=tensors)
 
 
 def modulated_row(x: TensorSpec, scale: TensorSpec, y: TensorSpec | None = None) -> Row:
-    tensors = {"x": x, "scale": scale, "shift": spec(*x.shape), "y": y or spec(*x.shape)}
-    return Row(
-        id="odd", function="layer_norm_scale_shift", tensors=tensors, options={"eps": 1e-8}
-    )
+    tensors: Specs = {"x": x, "scale": scale, "shift": spec(*x.shape), "y": y or spec(*x.shape)}
+    return Row(id="odd", function="layer_norm_scale_shift", tensors=tensors, options={"eps": 1e-8})
 
 
 ODD_ROWS: dict[str, list[Row]] = {
