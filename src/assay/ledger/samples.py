@@ -51,11 +51,11 @@ class Samples(Noun):
         return packer.compress(text.encode() + b"\n") + packer.flush()
 
     @classmethod
-    def from_member(cls, member: bytes) -> Samples:
+    def from_member(cls, member: bytes, longest: int = _LONGEST_TEXT) -> Samples:
         """Raises EvidenceError when the bytes are not one member that a writer makes."""
         unpacker = zlib.decompressobj(_GZIP)
         try:
-            text = unpacker.decompress(member, _LONGEST_TEXT)
+            text = unpacker.decompress(member, longest)
             if not unpacker.eof or unpacker.unused_data:
                 raise EvidenceError("samples are not one gzip member")
             return cls(columns=json.loads(text.decode()))

@@ -1,4 +1,4 @@
-"""Replay: a bundle's claim measured again here. Only this proves a claim; all else is consistency."""
+"""Replay: a claim measured again here. Only this proves it; all else is consistency."""
 
 from __future__ import annotations
 
