@@ -1,4 +1,4 @@
-"""The referee killed with SIGKILL: its runners go too, the ledger stays sound, the next run works."""
+"""The referee killed with SIGKILL: its runners go too, the ledger is sound, the next run works."""
 
 from __future__ import annotations
 

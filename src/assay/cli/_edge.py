@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import typer
 
 from assay.cli import ledger
+from assay.cli import task
+from assay.cli.admit import admit
 from assay.cli.demo import demo
 from assay.cli.judge import judge
 from assay.cli.schema import schema
@@ -26,6 +28,8 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(judge)
 app.command()(schema)
+task.app.command()(admit)
+app.add_typer(task.app, name="task")
 app.add_typer(ledger.app, name="ledger")
 
 

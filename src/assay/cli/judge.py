@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from assay.cli._loose import LooseArguments
+from assay.cli._loose import loose_task
 from assay.cli._options import AsJson
 from assay.cli._options import read_budget
 from assay.cli._options import read_lanes
@@ -24,12 +27,16 @@ from assay.task.judging import BASELINE
 from assay.task.judging import Stored
 from assay.task.judging import judge as judge_task
 from assay.task.judging import reproduce as ask_again
+from assay.task.loose import CANDIDATE
 
 
 def judge(
-    task: Annotated[str, typer.Argument(help="A task's address, as cpu/rms_norm, or its folder.")],
+    task: Annotated[
+        str | None, typer.Argument(help="A task's address, as cpu/rms_norm, or its folder.")
+    ] = None,
     candidate: Annotated[
-        str | None, typer.Option(help="A solution's name or folder; needed if there are several.")
+        str | None,
+        typer.Option(help="A solution's name or folder; FILE:FUNCTION with loose files."),
     ] = None,
     against: Annotated[
         str, typer.Option(help="baseline, incumbent, or a solution's name or folder.")
@@ -48,24 +55,44 @@ def judge(
     unadmitted: Annotated[
         bool, typer.Option("--unadmitted", help="Judge a task that was not admitted; labelled.")
     ] = False,
+    baseline: Annotated[str | None, typer.Option(help="Loose: FILE:FUNCTION.")] = None,
+    reference: Annotated[str | None, typer.Option(help="Loose: FILE:FUNCTION.")] = None,
+    shape: Annotated[
+        list[str] | None, typer.Option(help="Loose: a tensor, as x=4096x128:float32.")
+    ] = None,
+    option: Annotated[list[str] | None, typer.Option(help="Loose: a scalar, as eps=1e-6.")] = None,
+    write: Annotated[Path | None, typer.Option(help="Loose: keep the task in this folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge a candidate against a baseline: right first, then fast."""
     _check_device(device)
-    name = candidate or _only_solution(task)
-    if reproduce is not None:
-        _end(ask_again(task, name, reproduce), as_json)
-    with progress_bar(as_json) as report:
-        stored = judge_task(
-            task,
-            name,
-            ledger=default_path(),
-            against=against,
-            lanes=read_lanes(lane, tuple(CpuDevice().lanes)),
-            budget=read_budget(budget, quick),
-            unadmitted=unadmitted,
-            report=report,
-        )
+    lanes = read_lanes(lane, tuple(CpuDevice().lanes))
+    allowed = read_budget(budget, quick)
+
+    def run(address: str, name: str, unadmitted: bool) -> Stored:
+        with progress_bar(as_json) as report:
+            return judge_task(
+                address,
+                name,
+                ledger=default_path(),
+                against=against,
+                lanes=lanes,
+                budget=allowed,
+                unadmitted=unadmitted,
+                report=report,
+            )
+
+    loose = LooseArguments(baseline, candidate, reference, shape, option, write)
+    if task is None or loose.given:
+        if task is not None:
+            raise UsageError("a task has its own baseline, reference and shapes", where=quote(task))
+        with loose_task(loose) as address:
+            stored = run(address, CANDIDATE, unadmitted=True)
+    else:
+        name = candidate or _only_solution(task)
+        if reproduce is not None:
+            _end(ask_again(task, name, reproduce), as_json)
+        stored = run(task, name, unadmitted)
     _end(stored.judgement.verdict, as_json, stored)
 
 

@@ -92,8 +92,9 @@ def judge(
     contender = find_solution(folder, candidate)
     rival = find_rival(folder, against, Ledger(ledger))
     case = make_case(folder, contender, rival, unadmitted=unadmitted)
-    judgement = Referee(case, rules=rules, budget=budget, lanes=lanes, report=report).judge()
+    # Opened first: a ledger that cannot be written is said before anything is measured.
     with Ledger(ledger).writer(environment()) as writer:
+        judgement = Referee(case, rules=rules, budget=budget, lanes=lanes, report=report).judge()
         row = store(writer, judgement, provenance_of(case), rules)
     return Stored(judgement, row)
 
