@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -108,29 +107,6 @@ def test_a_reader_that_goes_away_is_not_an_error(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert "Traceback" not in process.stderr
-
-
-def test_the_demo_judges_stores_and_checks_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
-    assert _edge.run(["demo", "--json"]) == 0
-    verdicts = {v["task"]: v for v in json.loads(capsys.readouterr().out)}
-    assert {task: v["verdict"] for task, v in verdicts.items()} == {
-        "fake/win": "faster",
-        "fake/tie": "same",
-        "fake/loss": "slower",
-    }
-    assert verdicts["fake/win"]["geomean"] == pytest.approx(1.25, abs=0.01)
-    promised = ["schema", "task", "verdict", "geomean", "interval", "worst", "rows"]
-    assert list(verdicts["fake/win"])[:7] == promised
-    assert os.listdir(tmp_path) == ["ledger"]
-
-    assert _edge.run(["demo"]) == 0
-    shown = capsys.readouterr().out
-    assert "fake/win: FASTER  geomean 1.2" in shown
-    # Both runs are in one ledger: 3 tasks with 2 rows each, twice.
-    assert "12 verdicts computed again from their samples, 0 problems" in shown
 
 
 def test_schema_writes_every_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,9 +20,9 @@ from assay.runner import isolate
 from assay.wire import frame
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, referee: int) -> None:
     """Fork a runner for each request until the referee goes away."""
-    isolate.die_with_parent()
+    isolate.die_with_parent(referee)
     # Keepers that end are nobody's business here: the referee watches its own sockets.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     import torch
@@ -35,8 +35,10 @@ def serve(connection: socket.socket) -> None:
             request, descriptors = frame.receive(connection)
         except frame.FrameError:
             return
+        zygote = os.getpid()
         keeper = os.fork()
         if keeper == 0:
+            isolate.die_with_parent(zygote)
             _keep(connection, request, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -46,14 +48,16 @@ def serve(connection: socket.socket) -> None:
 def _keep(zygote: socket.socket, request: dict[str, Any], descriptors: tuple[int, ...]) -> None:
     """In the keeper: isolate, fork the runner, wait for it, kill what it left, say how it ended."""
     os.setsid()
-    isolate.die_with_parent()
     isolate.adopt_orphans()
     zygote.close()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     control = socket.socket(fileno=descriptors[0])
     held = {isolate.NAMESPACES: isolate.enter_namespaces() if request["isolate"] else False}
+    lifeline, held_end = os.pipe()
     runner = os.fork()
     if runner == 0:
+        os.close(held_end)
+        isolate.die_with_holder(lifeline)
         _become_runner(control, request, descriptors, held)
     for descriptor in descriptors[1:]:
         os.close(descriptor)
@@ -73,7 +77,6 @@ def _become_runner(
     descriptors: tuple[int, ...],
     held: dict[str, bool],
 ) -> None:
-    isolate.die_with_parent()
     held[isolate.PRIVATE_FOLDERS] = held[isolate.NAMESPACES] and isolate.private_folders(
         request["folder_megabytes"]
     )
@@ -92,7 +95,7 @@ def _become_runner(
 
 
 def main() -> None:
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), referee=int(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from assay.spec.errors import UnavailableError
 from assay.spec.status import Status
 from assay.wire import frame
 
+_ZYGOTE = "assay.runner.zygote"
 _START_SECONDS = 120.0
 _END_SECONDS = 2.0
 # What a solution may add to the memory that torch and the arena take.
@@ -143,7 +144,7 @@ class Zygote:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "assay.runner.zygote", str(theirs.fileno())],
+                [sys.executable, "-m", _ZYGOTE, str(theirs.fileno()), str(os.getpid())],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
