@@ -1,4 +1,4 @@
-// The baseline's algorithm in other words: overloads by reference, while loops, pointers named once.
+// The baseline's algorithm in other words: overloads by reference, while loops, other names.
 #include <cmath>
 
 #include "assay.h"
@@ -17,8 +17,7 @@ void normalise(const assay_tensor& source, const assay_tensor& gain, const assay
                double epsilon) {
     const int64_t count = source.shape[0], length = source.shape[1];
     const Element* const gains = static_cast<const Element*>(gain.data);
-    int64_t line = 0;
-    while (line < count) {
+    for (int64_t line = 0; line < count; ++line) {
         const Element* from = static_cast<const Element*>(source.data) + line * source.strides[0];
         Element* to = static_cast<Element*>(target.data) + line * target.strides[0];
         double total = 0;
@@ -32,8 +31,7 @@ void normalise(const assay_tensor& source, const assay_tensor& gain, const assay
         const auto factor = static_cast<float>(1 / std::sqrt(mean_square + epsilon));
         int64_t first = 0;
         while (first < length) {
-            Element& place = to[first * target.strides[1]];
-            narrow(place, widen(from[first * source.strides[1]]) * factor);
+            narrow(to[first * target.strides[1]], widen(from[first * source.strides[1]]) * factor);
             first += 1;
         }
         int64_t second = 0;
@@ -42,7 +40,6 @@ void normalise(const assay_tensor& source, const assay_tensor& gain, const assay
             narrow(place, widen(place) * widen(gains[second * gain.strides[0]]));
             second += 1;
         }
-        line += 1;
     }
 }
 
