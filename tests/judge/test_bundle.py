@@ -269,6 +269,16 @@ def test_unusual_rules_and_another_judge_are_remarked(
     assert report.remarks[1] == "judged with alpha 0.2, where 0.05 is usual"
 
 
+def test_rows_that_nothing_is_known_of_are_remarked(tmp_path: Path) -> None:
+    # So short a look at so small a gain that no row is decided.
+    rules = Rules(resamples=100, relative_floor=0.005)
+    data = bundled(tmp_path, judged(load_task(TASK), gain=0.005, rules=rules), rules=rules)
+    report = verify_bytes(data, "x")
+    assert report.claim is not None
+    assert report.claim.verdict is Status.UNCLEAR
+    assert report.remarks[0] == "3 of the rows are unclear"
+
+
 # -- forgeries whose hashes are all right
 
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-import os
+import errno
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -74,14 +75,23 @@ def test_a_ledger_that_is_not_there_yet_can_be_made(
 ) -> None:
     patch.setenv("ASSAY_HOME", str(tmp_path / "a/b"))
     assert named("ledger").mark is Mark.OK
-    assert not (tmp_path / "a").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_home_that_cannot_be_written(patch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    # Root may write anywhere, so the system is asked in its place.
-    patch.setattr(os, "access", lambda path, mode: False)
+    # Root may write anywhere but here: /proc makes nobody a folder.
+    patch.setenv("ASSAY_HOME", "/proc/nope")
     assert named("ledger").mark is Mark.MISS
     assert named("ledger").next_step == "set ASSAY_HOME to a folder you may write to"
+
+    def read_only(**_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    patch.setenv("ASSAY_HOME", str(tmp_path))
+    patch.setattr(tempfile, "TemporaryFile", read_only)
+    assert named("ledger").found == (
+        f"{tmp_path}/ledger cannot be written: Read-only file system; verdicts cannot be kept"
+    )
 
 
 def test_a_home_that_is_a_file(patch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -92,7 +102,7 @@ def test_a_home_that_is_a_file(patch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("free", "mark", "found"),
-    [(511 << 20, Mark.MISS, "0.5 GiB free"), (3 << 30, Mark.OK, "3.0 GiB free")],
+    [(63 << 20, Mark.MISS, "0.1 GiB free"), (3 << 30, Mark.OK, "3.0 GiB free")],
 )
 def test_disk(patch: pytest.MonkeyPatch, free: int, mark: Mark, found: str) -> None:
     patch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))

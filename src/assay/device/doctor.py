@@ -1,6 +1,6 @@
 """Looks a host over for the cpu judge: what is there, what is not, and what that costs.
 
-Every check only looks. The one that has to try something, entering namespaces, does so in a process
+Checks only look. The one that has to try something, entering namespaces, does so in a process
 of its own.
 """
 

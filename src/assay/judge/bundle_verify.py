@@ -268,6 +268,8 @@ class _Check:
             )
         if not claim.verdict.is_timed:
             self.remarks.append(f"{claim.verdict} is not in any samples; only a replay can show it")
+        if claim.verdict.is_timed and claim.unclear:
+            self.remarks.append(f"{claim.unclear} of the rows are unclear")
         usual = DEFAULT_RULES.content()
         for key, value in (self.rules or DEFAULT_RULES).content().items():
             if value != usual[key]:

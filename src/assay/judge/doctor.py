@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from assay.device.doctor import Finding
@@ -23,8 +24,8 @@ from assay.spec.rules import Budget
 from assay.spec.verdict import TaskVerdict
 
 _VERSION_SECONDS = 10
-# A judgement of four rows writes under 100 kB; builds and private folders need more.
-_LEAST_DISK = 512 << 20
+# A judgement of four rows writes under 100 kB.
+_LEAST_DISK = 64 << 20
 NOISE_BUDGET = Budget(task_seconds=6.0)
 _NOISE = "noise floor"
 _FLOOR = "differences below the floor are not called differences"
@@ -56,17 +57,23 @@ def _compiler() -> Finding:
 
 
 def _ledger() -> Finding:
-    """A ledger is made where it is first written, so the nearest folder that exists decides."""
-    nearest = _nearest(default_path())
-    writable = os.path.isdir(nearest) and os.access(nearest, os.W_OK | os.X_OK)
+    """A ledger is made where it is first written, so the nearest folder that exists decides.
+
+    A nameless file is tried there: permissions say too much to root and on read-only mounts.
+    """
     shown = quote(default_path())
-    return Finding(
-        name="ledger",
-        mark=Mark.OK if writable else Mark.MISS,
-        found=shown if writable else f"{shown} cannot be written: verdicts cannot be kept",
-        enables="every verdict with its evidence",
-        next_step="" if writable else "set ASSAY_HOME to a folder you may write to",
-    )
+    enables = "every verdict with its evidence"
+    try:
+        with tempfile.TemporaryFile(dir=_nearest(default_path())):
+            return Finding(name="ledger", mark=Mark.OK, found=shown, enables=enables)
+    except OSError as error:
+        return Finding(
+            name="ledger",
+            mark=Mark.MISS,
+            found=f"{shown} cannot be written: {error.strerror}; verdicts cannot be kept",
+            enables=enables,
+            next_step="set ASSAY_HOME to a folder you may write to",
+        )
 
 
 def _nearest(path: Path) -> Path:
@@ -76,7 +83,7 @@ def _nearest(path: Path) -> Path:
 
 
 def _disk() -> Finding:
-    enables = "samples, builds"
+    enables = "rows and samples of the ledger"
     try:
         free = shutil.disk_usage(_nearest(default_path())).free
     except OSError as error:
