@@ -112,6 +112,17 @@ def test_evidence_that_is_gone_is_named(claim: tuple[Ledger, Row, Path], tmp_pat
         make_bundle(other, orphan.id, tmp_path / "x.assay", task=folder)
 
 
+@pytest.mark.parametrize("evidence", [None, 3, [3]])
+def test_a_verdict_without_evidence_is_refused(
+    claim: tuple[Ledger, Row, Path], tmp_path: Path, evidence: object
+) -> None:
+    ledger, row, folder = claim
+    with ledger.writer(environment()) as writer:
+        bare = writer.append("task-verdict", row.body | {"evidence": evidence})
+    with pytest.raises(EvidenceError, match="does not say which rows it rests on"):
+        make_bundle(ledger, bare.id, tmp_path / "x.assay", task=folder)
+
+
 def test_a_claim_that_does_not_hold_is_not_bundled(
     claim: tuple[Ledger, Row, Path], tmp_path: Path
 ) -> None:

@@ -70,15 +70,16 @@ def make_bundle(
 def _claim(ledger: Ledger, row: Row, address: str | Path | None, folders: Sequence[Path]) -> Claim:
     provenance = parse_document(row.body.get("provenance"), Provenance, f"row {row.id}: provenance")
     task = _task(provenance, address)
-    lines = _lines(ledger, [row.hash, *row.body["evidence"]])
-    rows = [_parsed(lines[digest]) for digest in row.body["evidence"]]
+    evidence = _evidence(row)
+    lines = _lines(ledger, [row.hash, *evidence])
+    rows = [_parsed(lines[digest]) for digest in evidence]
     return Claim(
         task={file.path: _defining(task, file.path) for file in task.files},
         baseline=_solution("baseline", provenance.baseline_hash, task, folders),
         candidate=_solution("candidate", provenance.candidate_hash, task, folders),
         verdict_hash=row.hash,
         verdict_line=lines[row.hash][1],
-        row_lines=tuple(lines[digest][1] for digest in row.body["evidence"]),
+        row_lines=tuple(lines[digest][1] for digest in evidence),
         samples={measured.hash: ledger.member(measured) for measured in rows},
         provenance=provenance,
         rules=_rules(rows),
@@ -86,6 +87,14 @@ def _claim(ledger: Ledger, row: Row, address: str | Path | None, folders: Sequen
 
 
 # -- the ledger
+
+
+def _evidence(row: Row) -> list[str]:
+    """The hashes of the rows that a verdict rests on."""
+    evidence = row.body.get("evidence")
+    if not isinstance(evidence, list) or not all(isinstance(part, str) for part in evidence):
+        raise EvidenceError(f"row {row.id} does not say which rows it rests on")
+    return evidence
 
 
 def _lines(ledger: Ledger, hashes: Sequence[str]) -> dict[str, tuple[str, bytes]]:
