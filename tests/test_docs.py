@@ -34,11 +34,13 @@ def test_the_committed_evidence_verifies_and_its_verdicts_follow_from_their_samp
 
 
 def test_every_verb_that_the_readme_shows_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = re.findall(r"^    assay ((?:[a-z]+ ?)+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    shown = re.findall(
+        r"^    assay ((?:[a-z]+ ?)+)", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
     assert shown
     for line in shown:
         words = line.split()
-        depth = 2 if words[0] in {"ledger"} else 1
+        depth = 2 if words[0] in {"ledger", "task", "bundle"} else 1
         assert _edge.run([*words[:depth], "--help"]) == 0
     capsys.readouterr()
 

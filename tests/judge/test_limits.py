@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from assay.judge import blocks
+from assay.judge import limits
 from assay.judge.contents import data
 from assay.judge.limits import Limits
 from assay.judge.limits import check
@@ -73,7 +74,10 @@ def test_one_ulp_is_always_allowed_where_the_baseline_is_exact() -> None:
     assert on_ones([0] * 16, [2] + [0] * 15) is not None
 
 
-def test_the_rms_is_limited_to_five_quarters_of_the_baselines() -> None:
+def test_the_rms_is_limited_to_five_quarters_of_the_baselines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "_FEWEST_VALUES", 1)
     # Baseline RMS 2; the candidate's 2.5 passes by a hair, 3 is 1.5 times.
     assert on_ones([2, 2], [math.sqrt(6.25 * 2 - 9) // 1, 3]) is None
     miss = on_ones([2, 2], [3, 3])
@@ -82,7 +86,8 @@ def test_the_rms_is_limited_to_five_quarters_of_the_baselines() -> None:
     assert (miss.first_bad_index, miss.wrong_elements) == ((0,), 2)
 
 
-def test_an_rms_of_half_an_ulp_is_always_allowed() -> None:
+def test_an_rms_of_half_an_ulp_is_always_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_FEWEST_VALUES", 1)
     # One error of an ulp among four is an RMS of half an ulp; among three it is 0.58.
     assert on_ones([0] * 4, [1, 0, 0, 0]) is None
     miss = on_ones([0] * 3, [1, 0, 0])
@@ -311,3 +316,17 @@ def test_a_one_pass_variance_falls_to_a_large_mean() -> None:
 
     one_pass = layer_norm(x, (x * x).mean(-1, keepdim=True) - x.mean(-1, keepdim=True) ** 2)
     assert check(two_passes(x.double()), two_passes(x), one_pass, SINGLE) is not None
+
+
+def test_the_rms_of_a_tensor_of_one_value_decides_nothing() -> None:
+    # One value, one rounding: the baseline is off by a tenth of an ulp, the candidate by nine.
+    step = 2.0**-23
+    truth = torch.full((4096,), 1 + 0.1 * step, dtype=torch.float64)
+    baseline = torch.ones(4096)
+    candidate = torch.full((4096,), 1 + step)
+    assert check(truth, baseline, candidate, Tolerance()) is None
+    # The same errors on many different values are no luck.
+    many = torch.linspace(1, 1.9, 4096, dtype=torch.float64).float().double() + 0.1 * step
+    miss = check(many, many.float(), many.float() + step, Tolerance())
+    assert miss is not None
+    assert "RMS" in miss.why

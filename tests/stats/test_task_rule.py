@@ -84,6 +84,14 @@ def test_only_the_throughput_lane_enters_the_geomean() -> None:
     assert verdict.verdict is Status.SAME
 
 
+def test_a_row_that_could_not_be_measured_leaves_the_task_unclear() -> None:
+    lost = RowVerdict(row="b", lane=Lane.THROUGHPUT, status=Status.UNCLEAR, reason="disturbed")
+    verdict = judge(timed("a", Status.FASTER, 2.0), lost, a=0.69)
+    assert (verdict.verdict, verdict.reason) == (Status.UNCLEAR, "row b could not be measured")
+    # The geomean of what was measured is still shown.
+    assert verdict.geomean == pytest.approx(1.99, abs=0.01)
+
+
 def test_a_task_without_rows_that_were_timed_says_why() -> None:
     row = RowVerdict(row="a", lane=Lane.THROUGHPUT, status=Status.UNCLEAR, reason="interrupted")
     verdict = judge(row)

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 import typer
 
+from assay.cli import bundle
 from assay.cli import ledger
 from assay.cli import task
 from assay.cli.admit import admit
 from assay.cli.demo import demo
+from assay.cli.doctor import doctor
 from assay.cli.judge import judge
 from assay.cli.schema import schema
 from assay.spec.errors import AssayError
@@ -27,9 +29,11 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(judge)
+app.command()(doctor)
 app.command()(schema)
 task.app.command()(admit)
 app.add_typer(task.app, name="task")
+app.add_typer(bundle.app, name="bundle")
 app.add_typer(ledger.app, name="ledger")
 
 

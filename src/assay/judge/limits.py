@@ -14,7 +14,7 @@ baseline is within `_TRUSTED_UNITS` of them at every element: then the function 
 at that scale everywhere, for an honest candidate of like precision too. If it is not, the
 baseline's worst error in units is the luck of a few cancelling elements, an honest other order of
 summation has twice that as often as not, and the unit decides nothing. The third rule only ever
-tightens the first two.
+tightens the first two. RMS is only compared where the truth has many different values.
 
 NaN must stand exactly where the truth is NaN, and infinity where the truth rounds to it; within
 `maximum_ulps` of that border either side of it is right. Where the baseline is not finite though
@@ -38,6 +38,8 @@ from assay.judge.miss import plain
 from assay.spec.contract import Tolerance
 
 _TRUSTED_UNITS = 8.0
+_SAMPLED = 2**14
+_FEWEST_VALUES = 256
 
 
 def check(
@@ -107,6 +109,8 @@ class Limits:
                 sums[unit] += float((errors / block.unit(unit)).square_().sum())
         if wrong:
             return miss_at(first, wrong, truth, candidate, why)
+        if not _has_many_values(truth):
+            return None
         for scale in self.scales:
             rms = math.sqrt(sums[scale.unit] / count) if count else 0.0
             if rms > scale.rms:
@@ -167,6 +171,14 @@ class Limits:
         if scale.baseline_rms > 0:
             why = f"RMS error {rms / scale.baseline_rms:.3g}x the baseline's"
         return miss_at(first, wrong, truth, candidate, why + _UNITS[scale.unit])
+
+
+def _has_many_values(truth: torch.Tensor) -> bool:
+    """Whether an RMS says anything: a tensor of one value has one rounding, however large it is,
+    and whose rounding is the smaller is luck."""
+    flat = truth.reshape(-1)
+    sampled = flat[:: max(1, flat.numel() // _SAMPLED)]
+    return int(torch.unique(sampled).numel()) >= _FEWEST_VALUES
 
 
 _UNITS = {"one": "", "ulp": ", in ulps", "slice_ulp": ", in ulps of the slice's largest value"}

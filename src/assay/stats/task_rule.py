@@ -69,7 +69,12 @@ def _judge_timed(
     verdict = place(interval, margin)
     if verdict is Status.SAME and margin > math.log1p(rules.widest_same):
         verdict = Status.UNCLEAR
+    # A geomean over the rows that happened to be measured is not the task's.
+    unmeasured = [v.row for v in rows if v.lane is Lane.THROUGHPUT and v.measurement is None]
+    reason = f"row {unmeasured[0]} could not be measured" if unmeasured else None
     if all(row.status is Status.UNCLEAR for row in timed):
+        reason = reason or "every row is unclear"
+    if reason is not None:
         verdict = Status.UNCLEAR
     times = [(v.baseline_us or 0.0, v.candidate_us or 0.0) for v in timed]
     counted = [(a, b, calls.get(v.row)) for v, (a, b) in zip(timed, times, strict=True)]
@@ -88,7 +93,7 @@ def _judge_timed(
         call_weighted=call_weighted(counted),
         time_weighted=time_weighted(times),
         labels=tuple(labels),
-        reason="every row is unclear" if statuses.count(Status.UNCLEAR) == len(statuses) else None,
+        reason=reason,
     )
 
 
