@@ -122,6 +122,36 @@ def test_a_bad_baseline_or_reference_is_the_tasks_fault_and_said_so() -> None:
         judged(contender(PLAIN), contender("def twice(x, y, *, bias):\n    1 / 0\n"))
 
 
+TRITON = """
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def kernel(x, y, bias, n, x_step, y_step, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        value = tl.load(x + i * x_step, mask=i < n)
+        tl.store(y + i * y_step, 2 * value + bias, mask=i < n)
+
+    def twice(x, y, *, bias):
+        n = x.numel()
+        kernel[(triton.cdiv(n, 1024),)](x, y, bias, n, x.stride(0), y.stride(0), BLOCK=1024)
+"""
+
+
+def test_triton_is_interpreted_examined_and_never_timed() -> None:
+    verdict = judged(contender(TRITON, language="triton")).verdict
+    assert verdict.verdict is Status.UNCLEAR
+    assert verdict.reason == "right, but not timed: Triton's interpreter has no speed"
+    assert "Triton interpreter: correctness only" in verdict.labels
+
+
+def test_triton_that_ignores_strides_falls_to_a_hidden_row() -> None:
+    source = TRITON.replace("i * x_step", "i").replace("i * y_step", "i")
+    verdict = judged(contender(source, language="triton")).verdict
+    assert verdict.verdict is Status.WRONG_VALUE
+    assert verdict.rows[0].row.startswith("hidden_")
+
+
 def test_conventions_and_preparation_are_labelled() -> None:
     returns = contender("def twice(x, *, bias):\n    return 2 * x + bias\n", convention="returns")
     assert "candidate: returns" in Referee(case(returns))._labels
