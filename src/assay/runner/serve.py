@@ -28,8 +28,9 @@ _OUT_OF_MEMORY = ("not enough memory", "allocate memory", "bad_alloc")
 
 
 class Runner:
-    def __init__(self, control: socket.socket, bell: int, arena: int) -> None:
+    def __init__(self, control: socket.socket, bell: int, arena: int, folder: str | None) -> None:
         self._control = control
+        self._folder = folder
         self._page = mmap.mmap(bell, doorbell.SIZE)
         self._words = doorbell.words(self._page)
         self._arena = mmap.mmap(arena, os.fstat(arena).st_size, flags=mmap.MAP_SHARED | _POPULATE)
@@ -58,8 +59,8 @@ class Runner:
             return _failure(request["do"], error)
 
     def _load(self, request: dict[str, Any]) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="assay-"))
-        self._solution = load(request, folder)
+        folder = self._folder or tempfile.mkdtemp(prefix="assay-")
+        self._solution = load(request, Path(folder))
 
     def _row(self, request: dict[str, Any]) -> None:
         self._specs[request["row"]] = request

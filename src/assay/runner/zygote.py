@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 from typing import Any
 
 from assay.runner import isolate
@@ -53,6 +55,9 @@ def _keep(zygote: socket.socket, request: dict[str, Any], descriptors: tuple[int
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     control = socket.socket(fileno=descriptors[0])
     held = {isolate.NAMESPACES: isolate.enter_namespaces() if request["isolate"] else False}
+    # Without a private /tmp the solution's folder lies in everybody's, and the keeper removes it.
+    folder = None if held[isolate.NAMESPACES] else tempfile.mkdtemp(prefix="assay-")
+    request = {**request, "folder": folder}
     lifeline, held_end = os.pipe()
     runner = os.fork()
     if runner == 0:
@@ -66,6 +71,8 @@ def _keep(zygote: socket.socket, request: dict[str, Any], descriptors: tuple[int
     if not held[isolate.NAMESPACES]:
         # With a pid namespace the kernel has killed all the rest already (and /proc is not ours).
         isolate.kill_children()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):  # the referee may be gone
         frame.send(control, {"ended": os.waitstatus_to_exitcode(status)})
     os._exit(0)
@@ -89,7 +96,7 @@ def _become_runner(
 
     frame.send(control, {"held": held})
     try:
-        Runner(control, descriptors[1], descriptors[2]).serve()
+        Runner(control, descriptors[1], descriptors[2], request["folder"]).serve()
     finally:
         os._exit(0)
 
