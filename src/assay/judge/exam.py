@@ -29,6 +29,8 @@ from assay.spec.verdict import WrongValue
 from assay.spec.workload import Row
 
 HIDDEN_ROWS = 4
+_HIDDEN_ELEMENTS = 2**17
+"""Hidden rows ask for odd shapes and layouts, not for size."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def questions(case: Case, seed: int, hidden_seed: int) -> list[Question]:
 
 
 def hidden_rows(case: Case, hidden_seed: int) -> tuple[Row, ...]:
-    return draw_rows(case.task, HIDDEN_ROWS, random.Random(hidden_seed))
+    return draw_rows(case.task, HIDDEN_ROWS, random.Random(hidden_seed), _HIDDEN_ELEMENTS)
 
 
 def question_from(case: Case, token: str) -> Question:

@@ -150,9 +150,7 @@ class CpuProcess(Process):
             order[_UNCALLED : _UNCALLED + warm_launches],
             order[_UNCALLED + warm_launches :],
         )
-        waited = self.runner.waited_nanoseconds()
-        nanoseconds = self._batch(session, warm, timed, poison)
-        waited = self.runner.waited_nanoseconds() - waited
+        nanoseconds, waited = self._batch(session, warm, timed, poison)
         self._inspect(session, uncalled, timed, poison)
         disturbed = waited > _MOST_WAITING * nanoseconds
         return Reading(nanoseconds, (Disturbance.FOREIGN_WORK,) if disturbed else ())
@@ -218,7 +216,10 @@ class CpuProcess(Process):
 
     # -- the batch
 
-    def _batch(self, session: _Session, warm: list[int], timed: list[int], poison: Poison) -> int:
+    def _batch(
+        self, session: _Session, warm: list[int], timed: list[int], poison: Poison
+    ) -> tuple[int, int]:
+        """Nanoseconds of the batch, and how many of them its runner stood in line for its core."""
         self._batches += 1
         self.runner.tell(
             {
@@ -232,6 +233,8 @@ class CpuProcess(Process):
         wait_ready(self._words, self._batches, self.runner, CALL_SECONDS)
         first = self._called + 1
         self._called += len(timed)
+        # From here on: waking up takes a while too, and is not part of the batch.
+        waited = self.runner.waited_nanoseconds()
 
         def close() -> None:
             for slot in timed[-2:]:
@@ -241,8 +244,9 @@ class CpuProcess(Process):
                     )
 
         nanoseconds = run_batch(self._words, first, timed, self.runner, CALL_SECONDS, close)
+        waited = self.runner.waited_nanoseconds() - waited
         self.runner.answer(CALL_SECONDS)
-        return nanoseconds
+        return nanoseconds, waited
 
     def _inspect(
         self, session: _Session, uncalled: list[int], timed: list[int], poison: Poison
