@@ -232,7 +232,7 @@ def test_runners_see_an_empty_world(device: CpuDevice) -> None:
         "import os, socket, sys, torch\n"
         "own = ('/tmp/assay-', *(p for p in (sys.prefix, *sys.path) if p.startswith('/tmp/')))\n"
         "seen = [n for n in os.listdir('/tmp')\n"
-        "        if not any(p.startswith('/tmp/' + n) or ('/tmp/' + n).startswith(p) for p in own)]\n"
+        "        if not any(p.startswith(f'/tmp/{n}') or f'/tmp/{n}'.startswith(p) for p in own)]\n"
         "assert not seen, seen\n"
         "assert os.getpid() == 1\n"
         "assert [p for p in os.listdir('/proc') if p.isdigit()] == ['1']\n"
