@@ -98,11 +98,11 @@ class Referee:
     def judge(self) -> Judgement:
         """The verdict. A candidate's failure of any kind is a verdict; only a user's mistake or a
         host's lack raises."""
-        try:
-            baseline, candidate = self._built()
-        except ProcessFailure as failure:
-            return self._ended(failed(self._case.rows[0].id, failure))
         with CpuDevice(isolate=self._isolate) as device, device.referee_core():
+            try:
+                baseline, candidate = self._built()
+            except ProcessFailure as failure:
+                return self._ended(failed(self._case.rows[0].id, failure))
             device.rows = {row.id: self._source(row) for row in self._case.rows}
             with Oracle(device, self._case) as oracle:
                 failure_found = self._examined(device, oracle, baseline, candidate)
@@ -114,9 +114,10 @@ class Referee:
 
     def ask(self, question: Question) -> TaskVerdict:
         """One question alone, for `--reproduce`."""
-        baseline, candidate = self._built()
-        with CpuDevice(isolate=self._isolate) as device, Oracle(device, self._case) as oracle:
-            found = self._examined(device, oracle, baseline, candidate, [question])
+        with CpuDevice(isolate=self._isolate) as device:
+            baseline, candidate = self._built()
+            with Oracle(device, self._case) as oracle:
+                found = self._examined(device, oracle, baseline, candidate, [question])
         if found is not None:
             return self._ended(found).verdict
         reason = "this question is answered right"

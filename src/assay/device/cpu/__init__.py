@@ -74,7 +74,7 @@ class CpuDevice(Device[CpuProgram]):
 
     def start(self, program: CpuProgram) -> CpuProcess:
         if self._zygote is None:
-            self._zygote = Zygote(isolate=self._isolate)
+            raise UsageError("the cpu device is not open", next_step="use it in a with statement")
         bell, arena = self._free.pop() if self._free else _shared_memory()
         runner = self._zygote.start(
             bell.descriptor, arena.descriptor, arena.size, {self._cores.runner}
@@ -108,6 +108,7 @@ class CpuDevice(Device[CpuProgram]):
         self._free.clear()
 
     def __enter__(self) -> Self:
+        self._zygote = Zygote(isolate=self._isolate)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -153,7 +153,7 @@ class Zygote:
                 env={**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HOME": "/tmp"},
                 start_new_session=True,
             )
-        self._expect("ready")
+        self._ready = False
 
     def _expect(self, key: str) -> Any:
         self._control.settimeout(_START_SECONDS)
@@ -169,6 +169,9 @@ class Zygote:
 
     def start(self, bell: int, arena: int, arena_bytes: int, cores: set[int]) -> RunnerHandle:
         """A new runner over the given shared memory, pinned to the given cores."""
+        if not self._ready:  # it has loaded torch while its owner did other things
+            self._expect("ready")
+            self._ready = True
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         request = {
             "isolate": self._isolate,
