@@ -37,6 +37,10 @@ def show_verdict(console: Console, verdict: TaskVerdict) -> None:
     for row in verdict.rows:
         table.add_row(row.row, row.lane, *_numbers(row), _coloured(row.status))
     console.print(table)
+    for row in verdict.rows:
+        # A failure is already in the headline; what kept a single row from a ratio is not.
+        if row.ratio is None and row.status.is_timed and row.reason:
+            console.print(f"{row.row} {row.lane}: {escape(row.reason)}", soft_wrap=True)
 
 
 def headline(verdict: TaskVerdict) -> str:
@@ -58,7 +62,7 @@ def _coloured(status: Status) -> str:
 
 def _numbers(row: RowVerdict) -> tuple[str, ...]:
     if row.ratio is None or row.interval is None:
-        return ("", "", "", escape(row.reason or ""), "")
+        return ("", "", "", "", "")
     share = row.twin_us / row.candidate_us if row.twin_us and row.candidate_us else None
     return (
         _microseconds(row.baseline_us),

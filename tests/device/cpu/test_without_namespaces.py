@@ -40,12 +40,15 @@ def test_a_runner_works_and_says_what_it_lacks(device: CpuDevice) -> None:
     assert exam.first["y"].tolist() == [2.5] * 4096
 
 
-def test_the_folder_of_a_solution_is_removed_with_its_runner(device: CpuDevice) -> None:
-    before = set(os.listdir("/tmp"))
-    with device.start(program(PLAIN)):
-        made = [name for name in set(os.listdir("/tmp")) - before if name.startswith("assay-")]
-        assert made
-    assert not set(made) & set(os.listdir("/tmp"))
+def test_the_folder_of_a_solution_is_removed_with_its_runner(
+    device: CpuDevice, tmp_path: Path
+) -> None:
+    note = tmp_path / "where"
+    source = f"open({str(note)!r}, 'w').write(__file__)\n" + PLAIN
+    with device.start(program(source)):
+        folder = Path(note.read_text()).parent
+        assert folder.is_dir()
+    assert not folder.exists()
 
 
 def test_a_verdict_is_labelled_with_what_its_runners_lacked() -> None:
