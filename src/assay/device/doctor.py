@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.device import device_names
+from assay.device.cpu.zygote import runner_environment
 from assay.runner.isolate import NAMESPACES
 from assay.runner.isolate import PRIVATE_FOLDERS
 from assay.spec.environment import DeviceIdentity
@@ -222,7 +223,8 @@ def try_namespaces() -> dict[str, bool]:
             text=True,
             timeout=_TRIAL_SECONDS,
             check=True,
-            cwd="/",  # as a runner's first process: no module of the working folder is loaded
+            cwd="/",
+            env=runner_environment(),
             start_new_session=True,
         )
         answer = json.loads(trial.stdout)

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from dataclasses import field
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 from assay.device.failure import ProcessFailure
 from assay.spec.errors import UnavailableError
+from assay.spec.errors import quote
 from assay.spec.status import Status
 from assay.wire import frame
 
@@ -27,7 +29,7 @@ _MEMORY_BYTES = 3 << 30
 _FOLDER_MEGABYTES = 256
 _CPU_SECONDS = 3600
 # A name in the environment that a solution could read is a name that it could act on.
-_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV")
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
 
 @dataclass
@@ -141,16 +143,16 @@ class Zygote:
         self._isolate = isolate
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control = ours
-        kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        self._words = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", _ZYGOTE, str(theirs.fileno()), str(os.getpid())],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=self._words,
                 cwd="/",
-                env={**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HOME": "/tmp"},
+                env=runner_environment(),
                 start_new_session=True,
             )
         self._ready = False
@@ -161,11 +163,17 @@ class Zygote:
             reply, _ = frame.receive(self._control)
             return reply[key]
         except (TimeoutError, frame.FrameError, OSError, KeyError):
+            word = self._last_word()
             self.close()
             raise UnavailableError(
-                "the process that starts runners did not start",
+                f"the process that starts runners did not start: {word}",
                 next_step="assay doctor says what this host lacks",
             ) from None
+
+    def _last_word(self) -> str:
+        self._words.seek(0)
+        lines = self._words.read().decode(errors="replace").strip().splitlines()
+        return quote(lines[-1]) if lines else "it said nothing"
 
     def start(self, bell: int, arena: int, arena_bytes: int, cores: set[int]) -> RunnerHandle:
         """A new runner over the given shared memory, pinned to the given cores."""
@@ -191,6 +199,15 @@ class Zygote:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._words.close()
+
+
+def runner_environment() -> dict[str, str]:
+    """A few variables, and the way to our own modules whatever the folder we were started in."""
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return {**kept, **threads, "PYTHONPATH": path, "HOME": "/tmp"}
 
 
 def _introduced(control: socket.socket) -> RunnerHandle:
