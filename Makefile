@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 # One BLAS thread a process: the suite already runs one process per core.
 export OMP_NUM_THREADS := 1
 
-.PHONY: setup demo test lint bench tables long schema clean
+.PHONY: setup demo test lint bench tables long evidence schema clean
 
 setup: $(STAMP)
 
@@ -30,6 +30,11 @@ test: lint
 
 long: setup
 	$(BIN)/python -m pytest -n 2 -m long
+
+# The same faults with their outcome on record; `repeats` takes an hour on two cores.
+evidence: setup
+	$(BIN)/python -m benchmarks.faults
+	$(BIN)/python -m benchmarks.repeats
 
 bench: setup
 	$(BIN)/python -m benchmarks.rules
