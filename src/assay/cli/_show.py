@@ -12,7 +12,7 @@ from assay.spec.status import Status
 from assay.spec.verdict import RowVerdict
 from assay.spec.verdict import TaskVerdict
 
-_PIPE_WIDTH = 400
+_PIPE_WIDTH = 10_000
 _COLOURS = {
     Status.FASTER: "green",
     Status.SAME: "blue",
@@ -22,7 +22,7 @@ _COLOURS = {
 
 def terminal() -> Console:
     """The user's terminal; into a pipe or a file, lines are as long as they need to be."""
-    return Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
 
 def show_verdict(console: Console, verdict: TaskVerdict) -> None:

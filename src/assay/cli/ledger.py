@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 from typing import Any
 
 import typer
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from assay.cli._options import AsJson
+from assay.cli._table import print_json
+from assay.cli._table import print_table
 from assay.ledger import Ledger
 from assay.ledger import Row
 from assay.ledger import default_path
@@ -27,9 +24,7 @@ from assay.spec.errors import quote
 
 app = typer.Typer(help="The evidence: verify it, query it, merge it, show it.")
 
-_PIPE_WIDTH = 10_000
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Paths = Annotated[
     list[Path] | None, typer.Argument(help="Ledger folders; this project's when left out.")
 ]
@@ -46,9 +41,9 @@ def verify(paths: Paths = None, as_json: AsJson = False) -> None:
 
     reports = [verify_ledger(Ledger(path), recompute=recheck) for path in paths or [default_path()]]
     if as_json:
-        _print_json([report.content() | {"ok": report.ok} for report in reports])
+        print_json([report.content() | {"ok": report.ok} for report in reports])
     else:
-        _print_table(
+        print_table(
             ("ledger", "segments", "rows", "recomputed", "remarks", "problems"),
             (
                 (r.ledger, r.segments, r.rows, r.recomputed, len(r.remarks), len(r.problems))
@@ -73,9 +68,9 @@ def query(
     """Ask all given ledgers one question in SQL."""
     result = query_ledgers([Ledger(path) for path in ledgers or [default_path()]], sql)
     if as_json:
-        _print_json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
+        print_json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
     else:
-        _print_table(result.columns, result.rows)
+        print_table(result.columns, result.rows)
 
 
 @app.command()
@@ -87,9 +82,9 @@ def merge(
     """Copy the segments of many ledgers into one, after verifying them all."""
     report = merge_ledgers([Ledger(path) for path in sources], Ledger(into))
     if as_json:
-        _print_json(report.content())
+        print_json(report.content())
     else:
-        _print_table(
+        print_table(
             ("segment", "outcome"),
             sorted(
                 (name, outcome)
@@ -113,9 +108,9 @@ def show(
         return
     rows = sorted(source.rows(), key=lambda row: (row.time, row.segment, row.n))[-limit:]
     if as_json:
-        _print_json([_content(row) for row in rows])
+        print_json([_content(row) for row in rows])
     else:
-        _print_table(
+        print_table(
             ("id", "time", "kind", "samples", "body"),
             (
                 (
@@ -137,9 +132,9 @@ def _show_row(source: Ledger, row: Row, as_json: bool) -> None:
     samples = source.samples(row) if row.samples else None
     if as_json:
         columns = samples.columns if samples else None
-        _print_json(_content(row) | {"columns": columns})
+        print_json(_content(row) | {"columns": columns})
         return
-    _print_table(
+    print_table(
         ("field", "value"),
         [
             ("id", row.id),
@@ -157,39 +152,3 @@ def _show_row(source: Ledger, row: Row, as_json: bool) -> None:
 
 def _content(row: Row) -> dict[str, Any]:
     return {"id": row.id} | row.content()
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2))
-
-
-def _print_table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Only the last column gives way when the terminal is narrow; a pipe has all the room."""
-    values = [list(row) for row in rows]
-    cells = [[_cell(value) for value in row] for row in values]
-    widths = [
-        max(map(cell_len, column)) for column in zip(map(quote, columns), *cells, strict=True)
-    ]
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-    widths[-1] = max(1, min(widths[-1], console.width - sum(widths[:-1]) - 2 * len(widths) + 2))
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for index, name in enumerate(columns):
-        numeric = bool(values) and all(isinstance(row[index], int | float) for row in values)
-        table.add_column(
-            Text(quote(name)),
-            justify="right" if numeric else "left",
-            overflow="ellipsis",
-            no_wrap=True,
-            width=widths[index],
-        )
-    for row in cells:
-        table.add_row(*map(Text, row))
-    console.print(table)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return quote(value)

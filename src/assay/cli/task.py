@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 from typing import Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from assay.cli._show import terminal
+from assay.cli._options import AsJson
+from assay.cli._table import print_json
+from assay.cli._table import print_table
 from assay.spec.errors import quote
 from assay.spec.task import Function
 from assay.spec.task import Task
@@ -27,7 +25,6 @@ from assay.task.new import new_task
 
 app = typer.Typer(help="Tasks: list them, show one, start a new one, freeze it.")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Address = Annotated[str, typer.Argument(metavar="TASK", help="An address or a folder.")]
 
 
@@ -41,9 +38,9 @@ def list_tasks(
     """List the shipped tasks and those under ./tasks."""
     entries = catalogue(root)
     if as_json:
-        _print_json([_entry_content(entry) for entry in entries])
+        print_json([_entry_content(entry) for entry in entries])
         return
-    _print_table(("task", "rows", "solutions", "what it computes"), map(_entry_line, entries))
+    print_table(("task", "rows", "solutions", "what it computes"), map(_entry_line, entries))
 
 
 @app.command()
@@ -51,7 +48,7 @@ def show(address: Address, as_json: AsJson = False) -> None:
     """Show what a task asks, its rows, baselines and solutions."""
     folder = load_task(address)
     if as_json:
-        _print_json(_content(folder))
+        print_json(_content(folder))
         return
     task = folder.task
     print(f"{task.name}: {task.summary}")
@@ -60,7 +57,7 @@ def show(address: Address, as_json: AsJson = False) -> None:
     print(f"functions  {', '.join(map(_signature, task.functions))}")
     print(f"baselines  {', '.join(_baseline_words(task))}")
     print(f"solutions  {', '.join(folder.solution_names) or 'none'}")
-    _print_table(("row", "tensors", "options", "models"), map(_row_line, folder.workloads.rows))
+    print_table(("row", "tensors", "options", "models"), map(_row_line, folder.workloads.rows))
 
 
 @app.command()
@@ -72,7 +69,7 @@ def new(
     """Write a small task that loads and is right, to be edited into your own."""
     made = new_task(folder, name)
     if as_json:
-        _print_json(_content(made))
+        print_json(_content(made))
     else:
         print(f"{made.task.name} written to {quote(folder)}")
 
@@ -83,7 +80,7 @@ def freeze(address: Address, as_json: AsJson = False) -> None:
     folder = load_task(address)
     frozen = freeze_folder(folder.path, folder.task)
     if as_json:
-        _print_json(frozen.content())
+        print_json(frozen.content())
     else:
         print(f"{folder.task.name} frozen: {len(frozen.files)} files")
 
@@ -143,16 +140,3 @@ def _row_line(row: Row) -> tuple[str, ...]:
     )
     options = " ".join(f"{name}={value}" for name, value in row.options.items())
     return row.id, tensors, options, ", ".join(row.models)
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2))
-
-
-def _print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(quote(cell)) for cell in row))
-    terminal().print(table)
