@@ -31,10 +31,6 @@ class Plan(Noun):
     device_seconds: Seconds
     """What the whole plan costs if no look settles it."""
 
-    @property
-    def blocks_per_generation(self) -> int:
-        return self.ab_blocks + self.aa_blocks
-
 
 def plan_row(seconds: float, call_seconds: float, traits: LaneTraits, rules: Rules) -> Plan:
     """The best plan that `seconds` of device time buy for calls of `call_seconds`.
