@@ -1,8 +1,8 @@
 """The zygote: a process that has torch loaded and forks runners from itself.
 
-Starting Python and torch anew costs 2 to 3 s on a Neoverse-N1; a runner from here, 28 ms. The zygote never
-sees a solution: each runner is a child of a child of it, in namespaces of its own where the kernel
-grants them, so that killing the runner's first process kills all that it started.
+Starting Python and torch anew costs 2 to 3 s on a Neoverse-N1; a runner from here, 28 ms. The
+zygote never sees a solution: each runner is a child of a child of it, in namespaces of its own
+where the kernel grants them, so that killing a runner kills all that it started.
 
     referee ── zygote ── keeper ── runner (pid 1 of its namespace)
 """
