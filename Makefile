@@ -34,6 +34,7 @@ long: setup
 # The same faults with their outcome on record; `repeats` takes an hour on two cores.
 evidence: setup
 	$(BIN)/python -m benchmarks.faults
+	$(BIN)/python -m benchmarks.admission
 	$(BIN)/python -m benchmarks.repeats
 
 bench: setup

@@ -1,7 +1,8 @@
 """Fault injection by the hundred, with its outcome put on record.
 
 `python -m benchmarks.faults` runs the suites that break things on purpose (kills, torn writes, full
-and read-only disks, changed bytes, malformed files), the long tests included, and appends how many
+and read-only disks, changed bytes, malformed files, solutions that misbehave, hosts that lack
+things), the long tests included, and appends how many
 tests of each passed to `evidence/ledger`.
 """
 
@@ -21,6 +22,12 @@ from benchmarks.record import record
 SUITES = {
     "ledger": ["tests/ledger"],
     "documents": ["tests/spec"],
+    "bad-solutions": ["tests/device/cpu/test_process.py", "tests/judge/test_referee.py"],
+    "poor-hosts": [
+        "tests/device/cpu/test_without_namespaces.py",
+        "tests/cli/test_judge.py",
+        "tests/judge/test_build.py",
+    ],
     "referee-kills": ["tests/task/test_killed_referee.py"],
 }
 
