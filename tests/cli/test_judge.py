@@ -123,7 +123,10 @@ def test_a_task_with_a_hole_is_refused(
         (["judge", "cpu/rms_norm", "--candidate", "nobody"], "nobody"),
         (["judge", "cpu/rms_norm", "--candidate", "win", "--budget", "soon"], "no length of time"),
         (["judge", "cpu/rms_norm", "--candidate", "win", "--lane", "warp"], "no lane warp"),
-        (["judge", "cpu/rms_norm", "--candidate", "win", "--device", "cuda"], "--device"),
+        (
+            ["judge", "cpu/rms_norm", "--candidate", "win", "--device", "warp"],
+            "no device is called",
+        ),
         (["judge", "cpu/rms_norm", "--candidate", "win", "--reproduce", "x"], "--reproduce"),
         (["judge", "cpu/rms_norm", "--candidate", "win", "--against", "incumbent"], "no incumbent"),
         (["judge", "cpu/rms_norm", "--baseline", "a.py:f"], "a task has its own baseline"),

@@ -3,12 +3,14 @@ from __future__ import annotations
 import builtins
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.device import doctor
+from assay.device.cuda import doctor as cuda_doctor
 from assay.device.doctor import Finding
 from assay.device.doctor import Mark
 from assay.device.doctor import examine_device
@@ -19,8 +21,9 @@ from assay.runner.isolate import PRIVATE_FOLDERS
 
 @pytest.fixture
 def patch(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A host on which all is well, without starting a process for it."""
+    """A host without a GPU on which all is well, without starting a process for it."""
     held = {NAMESPACES: True, PRIVATE_FOLDERS: True}
+    monkeypatch.setattr(cuda_doctor, "_SIGNS", ())
     monkeypatch.setattr(doctor, "try_namespaces", lambda: held)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
     monkeypatch.setattr(os, "getloadavg", lambda: (0.25, 0.0, 0.0))
@@ -44,7 +47,7 @@ def file_of(name: str, text: str | None, tmp_path: Path, patch: pytest.MonkeyPat
 
 def test_every_check_has_a_line_and_the_names_differ(patch: pytest.MonkeyPatch) -> None:
     names = [finding.name for finding in examine_device()]
-    assert len(names) == len(set(names)) == 14
+    assert len(names) == len(set(names)) == 15
 
 
 def test_a_host_with_everything_misses_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -102,11 +105,27 @@ def test_the_version_of_a_package_that_has_none() -> None:
 
 
 def test_devices_and_cpu(patch: pytest.MonkeyPatch) -> None:
-    assert "cpu, fake" in named("devices").found
+    assert named("devices").found == "cpu, cuda, fake, rocm"
     assert " MiB, " in named("cpu").found
     patch.setattr(doctor, "_identity", refuse)
     assert named("cpu").mark is Mark.MISS
     assert named("cpu").found == "cannot be looked at: [Errno 1] Operation not permitted"
+
+
+def test_a_host_without_a_gpu_has_one_line_about_that(patch: pytest.MonkeyPatch) -> None:
+    lines = [finding for finding in examine_device() if finding.name.startswith("cuda")]
+    assert [(line.mark, line.found) for line in lines] == [
+        (Mark.INFO, "no NVIDIA device: the cpu device works")
+    ]
+
+
+def test_a_cuda_package_that_does_not_load_is_a_line_and_not_an_error(
+    patch: pytest.MonkeyPatch,
+) -> None:
+    patch.setitem(sys.modules, "assay.device.cuda.doctor", None)
+    (line,) = doctor._cuda()
+    assert line.mark is Mark.INFO
+    assert line.found.startswith("cannot be looked at: import of assay.device.cuda.doctor halted")
 
 
 @pytest.mark.parametrize(("cores", "mark"), [({0}, Mark.MISS), ({0, 5}, Mark.OK)])

@@ -58,14 +58,14 @@ def test_a_compiler_and_its_version(patch: pytest.MonkeyPatch, tmp_path: Path) -
     tool = tmp_path / "g++"
     tool.write_text("#!/bin/sh\necho 'g++ 99.1'\necho more\n")
     tool.chmod(0o755)
-    patch.setattr(doctor, "compiler", lambda: str(tool))
+    patch.setattr(doctor, "compiler", lambda _: str(tool))
     assert (named("compiler").mark, named("compiler").found) == (Mark.OK, "g++ 99.1")
     tool.write_text("#!/bin/sh\nexit 1\n")
     assert named("compiler").found == "g++, which says no version"
 
 
 def test_no_compiler(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(doctor, "compiler", lambda: None)
+    patch.setattr(doctor, "compiler", lambda _: None)
     assert named("compiler").mark is Mark.MISS
     assert "apt-get install g++" in named("compiler").next_step
 
@@ -127,7 +127,7 @@ def test_git(patch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise subprocess.TimeoutExpired("git", 10)
 
-    patch.setattr(doctor, "compiler", lambda: None)
+    patch.setattr(doctor, "compiler", lambda _: None)
     patch.setattr(shutil, "which", lambda name: "/usr/bin/git")
     patch.setattr(subprocess, "run", fail)
     assert (named("git").mark, named("git").found) == (Mark.OK, "there")

@@ -15,6 +15,8 @@ from assay.cli.admit import admit
 from assay.cli.demo import demo
 from assay.cli.doctor import doctor
 from assay.cli.judge import judge
+from assay.cli.pack import pack
+from assay.cli.sanitize import sanitize
 from assay.cli.schema import schema
 from assay.spec.errors import AssayError
 from assay.spec.errors import ExitStatus
@@ -30,6 +32,8 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(judge)
 app.command()(doctor)
+app.command()(pack)
+app.command()(sanitize)
 app.command()(schema)
 task.app.command()(admit)
 app.add_typer(task.app, name="task")

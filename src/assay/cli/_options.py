@@ -14,6 +14,10 @@ from assay.spec.rules import DEFAULT_BUDGET
 from assay.spec.rules import QUICK_BUDGET
 from assay.spec.rules import Budget
 
+DeviceName = Annotated[
+    str | None,
+    typer.Option("--device", help="Where to run: cpu, cuda, cuda:1. The task's own by default."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 _DURATION = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)(s|m|min)?")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli._options import AsJson
+from assay.cli._options import DeviceName
 from assay.cli._progress import progress_bar
 from assay.spec.errors import ExitStatus
 from assay.spec.errors import quote
@@ -19,12 +20,13 @@ from assay.task.admit import admit as admit_task
 
 def admit(
     address: Annotated[str, typer.Argument(metavar="TASK", help="An address or a folder.")],
+    device: DeviceName = None,
     as_json: AsJson = False,
 ) -> None:
     """Mutate a task's reference and see every mutant fall, on every row."""
     folder = load_task(address)
     with progress_bar(as_json) as report:
-        admission = admit_task(folder, report)
+        admission = admit_task(folder, report, device=device)
     path = write_admission(folder, admission)
     if as_json:
         print(json.dumps(admission.content(), indent=2))

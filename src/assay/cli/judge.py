@@ -11,12 +11,14 @@ import typer
 from assay.cli._loose import LooseArguments
 from assay.cli._loose import loose_task
 from assay.cli._options import AsJson
+from assay.cli._options import DeviceName
 from assay.cli._options import read_budget
 from assay.cli._options import read_lanes
 from assay.cli._progress import progress_bar
 from assay.cli._show import show_verdict
 from assay.cli._show import terminal
-from assay.device.cpu import CpuDevice
+from assay.device import open_judging_device
+from assay.device.runners import RunnerDevice
 from assay.ledger import default_path
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
@@ -48,7 +50,7 @@ def judge(
     budget: Annotated[
         str | None, typer.Option(help="Device time for the whole task, as 60s or 5m.")
     ] = None,
-    device: Annotated[str, typer.Option(help="Where to run: cpu.")] = "cpu",
+    device: DeviceName = None,
     reproduce: Annotated[
         str | None, typer.Option(help="Ask one question of an earlier exam again.")
     ] = None,
@@ -65,11 +67,10 @@ def judge(
     as_json: AsJson = False,
 ) -> None:
     """Judge a candidate against a baseline: right first, then fast."""
-    _check_device(device)
-    lanes = read_lanes(lane, tuple(CpuDevice().lanes))
     allowed = read_budget(budget, quick)
 
     def run(address: str, name: str, unadmitted: bool) -> Stored:
+        lanes = read_lanes(lane, tuple(_device_of(address, device).lanes))
         with progress_bar(as_json) as report:
             return judge_task(
                 address,
@@ -79,6 +80,7 @@ def judge(
                 lanes=lanes,
                 budget=allowed,
                 unadmitted=unadmitted,
+                device=device,
                 report=report,
             )
 
@@ -91,16 +93,13 @@ def judge(
     else:
         name = candidate or _only_solution(task)
         if reproduce is not None:
-            _end(ask_again(task, name, reproduce), as_json)
+            _end(ask_again(task, name, reproduce, device=device), as_json)
         stored = run(task, name, unadmitted)
     _end(stored.judgement.verdict, as_json, stored)
 
 
-def _check_device(name: str) -> None:
-    if name not in {"cpu", "cpu:0"}:
-        raise UsageError(
-            f"solutions cannot be judged on {quote(name)} yet", where="--device", next_step="cpu"
-        )
+def _device_of(address: str, name: str | None) -> RunnerDevice:
+    return open_judging_device(name or load_task(address).task.device)
 
 
 def _only_solution(task: str) -> str:

@@ -5,5 +5,6 @@ from assay.device._base import Process
 from assay.device._base import Reading
 from assay.device._find import device_names
 from assay.device._find import open_device
+from assay.device._find import open_judging_device
 
-__all__ = ["Device", "Process", "Reading", "device_names", "open_device"]
+__all__ = ["Device", "Process", "Reading", "device_names", "open_device", "open_judging_device"]

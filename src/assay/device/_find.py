@@ -8,6 +8,7 @@ from typing import Any
 
 import assay.device
 from assay.device._base import Device
+from assay.device.runners import RunnerDevice
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
 
@@ -29,6 +30,15 @@ def open_device(name: str) -> Device[Any]:
         )
     opened: Device[Any] = opener(int(index or 0))
     return opened
+
+
+def open_judging_device(name: str, *, isolate: bool = True) -> RunnerDevice:
+    """The device of that name, not yet entered; refuses one that has no runners."""
+    device = open_device(name)
+    if not isinstance(device, RunnerDevice):
+        raise UsageError(f"solutions cannot be judged on {quote(name)}", next_step="cpu or cuda")
+    device.isolate = isolate
+    return device
 
 
 def _opener(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Looks a host over for the cpu judge: what is there, what is not, and what that costs.
+"""Looks a host over for the judge: what is there, what is not, and what that costs.
 
 Checks only look. The one that has to try something, entering namespaces, does so in a process
 of its own.
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.device import device_names
-from assay.device.cpu.zygote import runner_environment
+from assay.device.runners.zygote import runner_environment
 from assay.runner.isolate import NAMESPACES
 from assay.runner.isolate import PRIVATE_FOLDERS
 from assay.spec.environment import DeviceIdentity
@@ -64,7 +64,7 @@ class Finding(Noun):
 
 
 def examine_device() -> tuple[Finding, ...]:
-    """Interpreter, libraries, cores, sandbox and kernel features, in the order of the table."""
+    """Interpreter, libraries, devices, sandbox and kernel features, in the order of the table."""
     return (
         _python(),
         _torch(),
@@ -72,6 +72,7 @@ def examine_device() -> tuple[Finding, ...]:
         _devices(),
         _cpu(),
         _cores(),
+        *_cuda(),
         *_sandbox(),
         _bubblewrap(),
         _shared_memory(),
@@ -142,7 +143,7 @@ def _devices() -> Finding:
         name="devices",
         mark=Mark.INFO,
         found=", ".join(device_names()),
-        enables="where a solution can run",
+        enables="the names that a device can be asked for by",
     )
 
 
@@ -183,6 +184,16 @@ def _cores() -> Finding:
         enables=enables,
         next_step="allow two, with taskset, cpuset or docker run --cpuset-cpus",
     )
+
+
+def _cuda() -> tuple[Finding, ...]:
+    # Late: it needs torch, which may be what this host lacks, and the Finding of this module.
+    try:
+        from assay.device.cuda.doctor import examine_cuda
+    except (ImportError, OSError) as error:
+        found = f"cannot be looked at: {_one_line(error)}"
+        return (Finding(name="cuda", mark=Mark.INFO, found=found, enables="the cuda judge"),)
+    return examine_cuda()
 
 
 # -- the sandbox

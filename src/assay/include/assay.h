@@ -8,12 +8,20 @@
  * Tensors and options come in the order in which task.toml declares them; an option that is true
  * or false is 1 or 0. A function returns 0, or anything else for a call that it does not support.
  * In a prepare only constant tensors have data.
+ *
+ * A CUDA solution includes assay_cuda.h instead.
  */
 #ifndef ASSAY_H
 #define ASSAY_H
 
 #include <stdint.h>
 #include <string.h>
+
+#ifdef __CUDACC__
+#define ASSAY_FUNCTION static __host__ __device__ inline
+#else
+#define ASSAY_FUNCTION static inline
+#endif
 
 /* In the order of assay.spec.dtype.DType. */
 enum assay_dtype {
@@ -40,14 +48,39 @@ typedef struct {
     int64_t strides[8]; /* in elements */
 } assay_tensor;
 
-static inline int64_t assay_elements(const assay_tensor* tensor) {
+ASSAY_FUNCTION int64_t assay_elements(const assay_tensor* tensor) {
     int64_t elements = 1;
     for (int32_t axis = 0; axis < tensor->ndim; ++axis) elements *= tensor->shape[axis];
     return elements;
 }
 
+ASSAY_FUNCTION int64_t assay_itemsize(const assay_tensor* tensor) {
+    switch (tensor->dtype) {
+        case ASSAY_FLOAT64:
+        case ASSAY_INT64: return 8;
+        case ASSAY_FLOAT32:
+        case ASSAY_INT32: return 4;
+        case ASSAY_FLOAT16:
+        case ASSAY_BFLOAT16:
+        case ASSAY_INT16: return 2;
+        default: return 1;
+    }
+}
+
+/* Bytes that the elements take: an axis of stride 0 counts once, and so do elements that overlap.
+ * As many bytes as this lie in the storage from `data` on, whatever the strides are. */
+ASSAY_FUNCTION int64_t assay_bytes(const assay_tensor* tensor) {
+    int64_t elements = 1, reach = 1;
+    for (int32_t axis = 0; axis < tensor->ndim; ++axis) {
+        if (tensor->shape[axis] == 0) return 0;
+        if (tensor->strides[axis] != 0) elements *= tensor->shape[axis];
+        reach += (tensor->shape[axis] - 1) * tensor->strides[axis];
+    }
+    return (elements < reach ? elements : reach) * assay_itemsize(tensor);
+}
+
 /* A bfloat16 is the upper half of a float32. */
-static inline float assay_bfloat16_to_float(uint16_t value) {
+ASSAY_FUNCTION float assay_bfloat16_to_float(uint16_t value) {
     uint32_t bits = (uint32_t)value << 16;
     float result;
     memcpy(&result, &bits, sizeof result);
@@ -55,7 +88,7 @@ static inline float assay_bfloat16_to_float(uint16_t value) {
 }
 
 /* Rounds to nearest, ties to even; a NaN stays a NaN. */
-static inline uint16_t assay_float_to_bfloat16(float value) {
+ASSAY_FUNCTION uint16_t assay_float_to_bfloat16(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;

@@ -1,144 +1,166 @@
-"""Builds solutions for the cpu device: C++ by the host's compiler, both sides alike."""
+"""Builds solutions: what must be compiled is compiled for the device, both sides alike."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 from importlib import resources
 from pathlib import Path
 
-from assay.device.cpu import CpuProgram
 from assay.device.failure import ProcessFailure
 from assay.device.failure import violation
+from assay.device.runners.program import Program
+from assay.device.runners.target import Target
 from assay.judge.case import Contender
+from assay.judge.toolchain import HOST
+from assay.judge.toolchain import Resources
+from assay.judge.toolchain import Toolchain
+from assay.judge.toolchain import demangled
+from assay.judge.toolchain import read_resources
+from assay.judge.toolchain import toolchain_for
+from assay.judge.toolchain import toolchain_of
 from assay.spec.errors import UnavailableError
-from assay.spec.solution import Language
+from assay.spec.errors import UsageError
+from assay.spec.errors import quote
 from assay.spec.status import Status
 from assay.spec.status import ViolationKind
 from assay.spec.task import Task
 
-BASE_FLAGS = ("-O3", "-march=native", "-std=c++17", "-fPIC", "-shared")
-_BUILD_SECONDS = 120
-_COMPILERS = ("g++", "c++", "clang++")
-
-_ALLOWED_FLAG = re.compile(
-    r"-(O[0-3s]|Ofast|f[a-z0-9-]+(=[\w.-]+)?|m[\w.=+-]+|D\w+(=[\w.+-]*)?|W[\w-]+)"
-)
-# What lets a compiler change the answer; -Ofast is -O3 with all of it.
-_FAST_MATH = frozenset(
-    {
-        "-Ofast",
-        "-ffast-math",
-        "-funsafe-math-optimizations",
-        "-fassociative-math",
-        "-freciprocal-math",
-        "-ffinite-math-only",
-        "-fno-signed-zeros",
-        "-fcx-limited-range",
-    }
-)
-_FAST_MATH_IN_SOURCE = re.compile(
-    rb"(optimize\s*\(?[^)\n]*(fast-math|Ofast|unsafe-math|associative-math|finite-math)"
-    rb"|fp\s+(reassociate|contract)\s*\(\s*(on|fast)|float_control)"
-)
+LIBRARY = "library.so"
+_ERROR = re.compile(r"\b(error|fatal)\b[^:]*:")
 
 
 @dataclass(frozen=True)
 class Build:
     """A program, and how it was made; the flags stand in the evidence."""
 
-    program: CpuProgram
+    program: Program
     compiler: str
     flags: tuple[str, ...]
+    resources: Mapping[str, Resources] = field(default_factory=dict)
+    """What each kernel takes, by name, where the compiler says so."""
 
 
-def compiler() -> str | None:
-    """The C++ compiler of this host, if it has one."""
-    named = os.environ.get("CXX")
-    names = (named, *_COMPILERS) if named else _COMPILERS
-    return next((found for found in map(shutil.which, names) if found), None)
+@dataclass(frozen=True)
+class Compiled:
+    """The bytes of a shared library, and what the compiler said about it."""
+
+    library: bytes
+    log: str
 
 
-def flags_for(contenders: Iterable[Contender]) -> tuple[str, ...]:
+def compiler(target: Target) -> str | None:
+    """The compiler for a kind of device on this host, if it has one."""
+    toolchain = toolchain_for(target)
+    return toolchain.find() if toolchain is not None else None
+
+
+def flags_for(contenders: Iterable[Contender], target: Target) -> tuple[str, ...]:
     """All flags that any contender asks for: each side is built with the same."""
-    wanted = dict.fromkeys(
-        flag
-        for contender in contenders
-        if contender.solution.language is Language.CPP
-        for flag in contender.solution.flags
-    )
-    return (*BASE_FLAGS, *wanted)
+    toolchain = toolchain_for(target)
+    if toolchain is None:
+        return ()
+    wanted: dict[str, None] = {}
+    for contender in contenders:
+        solution = contender.solution
+        if solution.language is not toolchain.language:
+            continue
+        for flag in solution.flags:
+            if not toolchain.allows(flag):
+                raise UsageError(f"flag {quote(flag)} of {solution.name} is not allowed")
+            wanted[flag] = None
+    return (*toolchain.base_flags(target), *wanted)
 
 
 def check_flags(candidate: Contender, baseline: Contender) -> None:
     """Refuse flags that change answers unless the baseline has them, and flags that are none."""
-    for flag in candidate.solution.flags:
-        if not _ALLOWED_FLAG.fullmatch(flag):
-            raise violation(ViolationKind.BUILD_FLAGS, f"flag {flag} is not allowed")
-        if flag in _FAST_MATH and flag not in baseline.solution.flags:
+    toolchain = toolchain_of(candidate.solution.language) or HOST
+    _refuse_unknown(toolchain, candidate.solution.flags)
+    known = toolchain.fast_math_of(baseline.solution.flags)
+    for plain, flag in toolchain.fast_math_of(candidate.solution.flags).items():
+        if plain not in known:
             raise violation(
                 ViolationKind.BUILD_FLAGS, f"{flag}, which the baseline is built without"
             )
+    pattern = toolchain.fast_math_in_source
+    if any(pattern.search(source) for source in baseline.sources.values()):
+        return
     for path, source in candidate.sources.items():
-        if _FAST_MATH_IN_SOURCE.search(source) and not any(
-            _FAST_MATH_IN_SOURCE.search(other) for other in baseline.sources.values()
-        ):
+        if pattern.search(source):
             raise violation(ViolationKind.BUILD_FLAGS, f"{path} switches fast-math on")
 
 
-def build(task: Task, contender: Contender, flags: tuple[str, ...]) -> Build:
+def _refuse_unknown(toolchain: Toolchain, flags: Iterable[str]) -> None:
+    for flag in flags:
+        if not toolchain.allows(flag):
+            raise violation(ViolationKind.BUILD_FLAGS, f"flag {quote(flag)} is not allowed")
+
+
+def build(task: Task, contender: Contender, flags: tuple[str, ...], target: Target) -> Build:
     """The contender as a program; raises ProcessFailure if it does not compile."""
     solution = contender.solution
-    if solution.language is not Language.CPP:
-        program = CpuProgram(task, solution, contender.sources, solution.entry)
+    toolchain = toolchain_of(solution.language)
+    if toolchain is None:
+        program = Program(task, solution, contender.sources, solution.entry)
         return Build(program, "", ())
+    if toolchain.kind != target.kind:
+        raise UsageError(
+            f"solution {solution.name} is {toolchain.shown}, which needs a {toolchain.kind} device"
+        )
     definitions = tuple(f"-D{name}={_literal(value)}" for name, value in solution.config.items())
-    library = compile_library(contender.sources, solution.entry, (*flags, *definitions))
-    program = CpuProgram(task, solution, {"library.so": library}, "library.so")
-    return Build(program, _required_compiler(), (*flags, *definitions))
+    _refuse_unknown(toolchain, definitions)
+    made = compile_library(contender.sources, solution.entry, (*flags, *definitions), toolchain)
+    return Build(
+        Program(task, solution, {LIBRARY: made.library}, LIBRARY),
+        _required(toolchain),
+        (*flags, *definitions),
+        demangled(read_resources(made.log)),
+    )
 
 
 def _literal(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def _required_compiler() -> str:
-    found = compiler()
+def _required(toolchain: Toolchain) -> str:
+    found = toolchain.find()
     if found is None:
-        raise UnavailableError(
-            "no C++ compiler is installed",
-            next_step="install one, for example: apt-get install g++",
-        )
+        raise UnavailableError(toolchain.what_is_missing, next_step=toolchain.how_to_get_it)
     return found
 
 
-def compile_library(sources: Mapping[str, bytes], entry: str, flags: tuple[str, ...]) -> bytes:
-    """The bytes of a shared library, built in a folder of its own that is removed again."""
-    tool = _required_compiler()
+def compile_library(
+    sources: Mapping[str, bytes], entry: str, flags: tuple[str, ...], toolchain: Toolchain
+) -> Compiled:
+    """A shared library, built in a folder of its own that is removed again."""
+    tool = _required(toolchain)
+    if entry.startswith("-"):
+        raise violation(ViolationKind.BUILD_FLAGS, f"a source called {entry} is a flag")
     include = resources.files("assay") / "include"
     with (
         tempfile.TemporaryDirectory(prefix="assay-build-") as name,
-        resources.as_file(include) as h,
+        resources.as_file(include) as headers,
     ):
         folder = Path(name)
         for path, content in sources.items():
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-        command = [tool, *flags, f"-I{h}", f"-I{folder}", entry, "-o", "library.so"]
-        _run(command, folder)
-        return (folder / "library.so").read_bytes()
+            file = folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        command = toolchain.command(tool, flags, (headers, folder), entry, LIBRARY)
+        log = _run(command, folder, toolchain.seconds)
+        return Compiled((folder / LIBRARY).read_bytes(), log)
 
 
-def _run(command: list[str], folder: Path) -> None:
+def _run(command: list[str], folder: Path, seconds: int) -> str:
+    """What the compiler said; no variable of ours that it would take for a flag reaches it."""
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -149,20 +171,21 @@ def _run(command: list[str], folder: Path) -> None:
         start_new_session=True,
     )
     try:
-        _, errors = process.communicate(timeout=_BUILD_SECONDS)
+        _, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        raise ProcessFailure(
-            Status.BUILD_ERROR, f"compiling took over {_BUILD_SECONDS} s"
-        ) from None
+        raise ProcessFailure(Status.BUILD_ERROR, f"compiling took over {seconds} s") from None
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    text = errors.decode(errors="replace")
     if process.returncode:
-        raise ProcessFailure(Status.BUILD_ERROR, _first_error(errors.decode(errors="replace")))
+        raise ProcessFailure(Status.BUILD_ERROR, _first_error(text))
+    return text
 
 
 def _first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()]
-    told = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
+    first = lines[0] if lines else "no message"
+    told = next((line for line in lines if _ERROR.search(line)), first)
     return " ".join(told.split())[:300]

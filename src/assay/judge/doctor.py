@@ -13,6 +13,7 @@ from pathlib import Path
 from assay.device.doctor import Finding
 from assay.device.doctor import Mark
 from assay.device.doctor import examine_device
+from assay.device.runners import Target
 from assay.judge.build import compiler
 from assay.judge.case import Case
 from assay.judge.referee import Referee
@@ -43,7 +44,7 @@ def is_fit(findings: tuple[Finding, ...]) -> bool:
 
 def _compiler() -> Finding:
     enables = "C++ solutions, and the copy twin"
-    tool = compiler()
+    tool = compiler(Target("cpu"))
     if tool is None:
         return Finding(
             name="compiler",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,16 @@ def store(writer: Writer, judgement: Judgement, provenance: Provenance, rules: R
         **verdict.content(),
         "provenance": provenance.content(),
         "builds": {
-            side: {"compiler": Path(made.compiler).name, "flags": list(made.flags)}
+            side: {
+                "compiler": Path(made.compiler).name,
+                "flags": list(made.flags),
+                "resources": {name: asdict(used) for name, used in made.resources.items()},
+            }
             for side, made in judgement.builds.items()
         },
         "prepare_us": dict(judgement.prepare_us),
         "checked_calls": judgement.checked_calls,
+        "device": dict(judgement.device),
         "evidence": [row.hash for row in rows],
     }
     return writer.append(TASK_VERDICT, body)

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import torch
 
-from assay.device.cpu import CpuProcess
-from assay.device.cpu import RowSource
-from assay.device.cpu.bits import same_bits
 from assay.device.failure import ProcessFailure
+from assay.device.runners import RowSource
+from assay.device.runners import RunnerProcess
+from assay.device.runners.bits import same_bits
 from assay.judge.case import Case
 from assay.judge.hidden import draw_rows
 from assay.judge.inputs import make_inputs
+from assay.judge.inputs import seeded
 from assay.judge.limits import check
 from assay.judge.miss import Miss
 from assay.judge.oracle import Oracle
@@ -84,7 +85,7 @@ class Examiner:
     """Puts questions to a baseline and a candidate and compares both with the truth."""
 
     def __init__(
-        self, case: Case, oracle: Oracle, baseline: CpuProcess, candidate: CpuProcess
+        self, case: Case, oracle: Oracle, baseline: RunnerProcess, candidate: RunnerProcess
     ) -> None:
         self._case = case
         self._oracle = oracle
@@ -104,7 +105,7 @@ class Examiner:
 
     def ask(self, question: Question) -> RowVerdict | None:
         function = self._case.function_of(question.row)
-        generator = torch.Generator().manual_seed(question.seed)
+        generator = seeded(self._candidate.device.torch_device, question.seed)
         contents = make_inputs(function, question.row, question.distribution, generator)
         source = RowSource(function, question.row, lambda: contents)
         try:

@@ -52,6 +52,11 @@ def make_inputs(
     return inputs
 
 
+def seeded(device: str, seed: int) -> torch.Generator:
+    """A generator on a device; the same seed gives the same bits on the same kind of device."""
+    return torch.Generator(device=device).manual_seed(seed)
+
+
 def torch_dtype(dtype: DType) -> torch.dtype:
     found = getattr(torch, dtype.value)
     assert isinstance(found, torch.dtype)

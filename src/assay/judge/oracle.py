@@ -13,11 +13,11 @@ from typing import Self
 
 import torch
 
-from assay.device.cpu import CpuDevice
-from assay.device.cpu import CpuProcess
-from assay.device.cpu import CpuProgram
-from assay.device.cpu import RowSource
 from assay.device.failure import ProcessFailure
+from assay.device.runners import Program
+from assay.device.runners import RowSource
+from assay.device.runners import RunnerDevice
+from assay.device.runners import RunnerProcess
 from assay.judge.case import Case
 from assay.spec.contract import Convention
 from assay.spec.dtype import DType
@@ -36,7 +36,7 @@ _TRUTH = "__truth"
 class Oracle:
     """Answers what is right for given inputs."""
 
-    def __init__(self, device: CpuDevice, case: Case, reference: str | None = None) -> None:
+    def __init__(self, device: RunnerDevice, case: Case, reference: str | None = None) -> None:
         self._case = case
         solution = Solution(
             name="reference",
@@ -46,8 +46,8 @@ class Oracle:
             convention=Convention.RETURNS,
         )
         source = (reference or case.reference).encode()
-        program = CpuProgram(case.task, solution, {"reference.py": source}, "reference.py")
-        self._process: CpuProcess = device.start(program)
+        program = Program(case.task, solution, {"reference.py": source}, "reference.py")
+        self._process: RunnerProcess = device.start(program)
 
     def truth(self, row: Row, inputs: Mapping[str, torch.Tensor | None]) -> dict[str, torch.Tensor]:
         """The right outputs in float64 (whole numbers in int64), by argument name."""

@@ -12,15 +12,17 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from dataclasses import field
-
-import torch
+from dataclasses import replace
+from typing import Any
 
 from assay.device import Process
-from assay.device.cpu import CpuDevice
-from assay.device.cpu import CpuProcess
-from assay.device.cpu import CpuProgram
-from assay.device.cpu import RowSource
+from assay.device import open_judging_device
 from assay.device.failure import ProcessFailure
+from assay.device.runners import Program
+from assay.device.runners import RowSource
+from assay.device.runners import RunnerDevice
+from assay.device.runners import RunnerProcess
+from assay.device.runners import Target
 from assay.judge.build import Build
 from assay.judge.build import build
 from assay.judge.build import check_flags
@@ -32,7 +34,9 @@ from assay.judge.exam import Question
 from assay.judge.exam import failed
 from assay.judge.exam import questions
 from assay.judge.inputs import make_inputs
+from assay.judge.inputs import seeded
 from assay.judge.oracle import Oracle
+from assay.judge.physics import first_impossible
 from assay.judge.sitting import Progress
 from assay.judge.sitting import RowRecord
 from assay.judge.sitting import SideFailed
@@ -71,6 +75,8 @@ class Judgement:
     """The longest prepare step of the candidate by row; never part of a ratio."""
     checked_calls: int = 0
     """Timed calls whose outputs were compared whole with the oracle."""
+    device: Mapping[str, Any] = field(default_factory=dict)
+    """What was seen of the device in the sitting."""
 
 
 class Referee:
@@ -81,6 +87,7 @@ class Referee:
         rules: Rules = DEFAULT_RULES,
         budget: Budget = DEFAULT_BUDGET,
         lanes: Sequence[Lane] = (Lane.THROUGHPUT,),
+        device: str | None = None,
         isolate: bool = True,
         report: Report | None = None,
     ) -> None:
@@ -88,34 +95,40 @@ class Referee:
         self._rules = rules
         self._budget = budget
         self._lanes = tuple(lanes)
+        self._device_name = device or case.task.device.value
         self._isolate = isolate
         self._report = report or (lambda _: None)
         self._labels = [*case.labels, *_labels_of(case)]
         self._builds: dict[str, Build] = {}
+        self._programs: dict[str, Program] = {}
         self._prepare: dict[str, float] = {}
         self._checked = 0
+        self._device_report: dict[str, Any] = {}
+
+    def _open(self) -> RunnerDevice:
+        return open_judging_device(self._device_name, isolate=self._isolate)
 
     def judge(self) -> Judgement:
         """The verdict. A candidate's failure of any kind is a verdict; only a user's mistake or a
         host's lack raises."""
-        with CpuDevice(isolate=self._isolate) as device, device.referee_core():
+        with self._open() as device, device.referee_core():
             try:
-                baseline, candidate = self._built()
+                baseline, candidate = self._built(device.target)
             except ProcessFailure as failure:
                 return self._ended(failed(self._case.rows[0].id, failure))
-            device.rows = {row.id: self._source(row) for row in self._case.rows}
+            device.rows = {row.id: self._source(row, device) for row in self._case.rows}
             with Oracle(device, self._case) as oracle:
                 failure_found = self._examined(device, oracle, baseline, candidate)
                 if failure_found is not None:
                     return self._ended(failure_found)
-                if self._case.candidate.solution.language is Language.TRITON:
+                if self._interpreted(device.target):
                     return self._untimed()
-                return self._timed(device, oracle, baseline, candidate)
+                return self._timed(device, oracle)
 
     def ask(self, question: Question) -> TaskVerdict:
         """One question alone, for `--reproduce`."""
-        with CpuDevice(isolate=self._isolate) as device:
-            baseline, candidate = self._built()
+        with self._open() as device:
+            baseline, candidate = self._built(device.target)
             with Oracle(device, self._case) as oracle:
                 found = self._examined(device, oracle, baseline, candidate, [question])
         if found is not None:
@@ -128,18 +141,18 @@ class Referee:
 
     # -- phases
 
-    def _built(self) -> tuple[CpuProgram, CpuProgram]:
+    def _built(self, target: Target) -> tuple[Program, Program]:
         case = self._case
         self._check_rules()
         check_flags(case.candidate, case.baseline)
-        flags = flags_for((case.baseline, case.candidate))
+        flags = flags_for((case.baseline, case.candidate), target)
         try:
-            self._builds["baseline"] = build(case.task, case.baseline, flags)
+            self._builds["baseline"] = build(case.task, case.baseline, flags, target)
         except ProcessFailure as failure:
             raise UsageError(
                 f"the baseline does not build: {failure}", where=case.task.name
             ) from None
-        self._builds["candidate"] = build(case.task, case.candidate, flags)
+        self._builds["candidate"] = build(case.task, case.candidate, flags, target)
         return self._builds["baseline"].program, self._builds["candidate"].program
 
     def _check_rules(self) -> None:
@@ -156,10 +169,10 @@ class Referee:
 
     def _examined(
         self,
-        device: CpuDevice,
+        device: RunnerDevice,
         oracle: Oracle,
-        baseline: CpuProgram,
-        candidate: CpuProgram,
+        baseline: Program,
+        candidate: Program,
         asked: Sequence[Question] | None = None,
     ) -> RowVerdict | None:
         first_row = self._case.rows[0].id
@@ -184,16 +197,25 @@ class Referee:
                     Progress(todo.index(question), len(todo), f"checking {question.row.id}")
                 )
 
-            return examiner.examine(todo, progress)
+            found = examiner.examine(todo, progress)
+            if found is None:
+                # What Triton or inductor compiled here serves every process that is timed.
+                self._programs = {
+                    "baseline": replace(baseline, cache=running_baseline.artefacts()),
+                    "candidate": replace(candidate, cache=running.artefacts()),
+                }
+            return found
 
-    def _timed(
-        self, device: CpuDevice, oracle: Oracle, baseline: CpuProgram, candidate: CpuProgram
-    ) -> Judgement:
-        twin = twin_program(self._case.task) if compiler() else None
+    def _timed(self, device: RunnerDevice, oracle: Oracle) -> Judgement:
+        target = device.target
+        twin = twin_program(self._case.task, target) if compiler(target) else None
+        if twin is not None:
+            with device.start(twin) as idle:
+                device.calibrate(idle, self._case.rows[0].id)
         sitting = Sitting(
             device,
-            baseline,
-            candidate,
+            self._programs["baseline"],
+            self._programs["candidate"],
             self._rules,
             twin=twin,
             progress=self._report,
@@ -207,7 +229,8 @@ class Referee:
             if failed_side.side is not Side.CANDIDATE:
                 raise UsageError(str(failed_side), where=self._case.task.name) from None
             return self._ended(failed(failed_side.row, failed_side.failure, failed_side.lane))
-        return self._concluded(records)
+        self._device_report = device.report()
+        return self._concluded(records, device)
 
     def _check_kept(
         self, oracle: Oracle, record: RowRecord, processes: Mapping[Side, Process]
@@ -215,17 +238,18 @@ class Referee:
         """Compare the timed calls that were kept, of both sides, with the oracle."""
         row = next(row for row in self._case.rows if row.id == record.row)
         baseline, candidate = processes[Side.BASELINE], processes[Side.CANDIDATE]
-        assert isinstance(baseline, CpuProcess)
-        assert isinstance(candidate, CpuProcess)
+        assert isinstance(baseline, RunnerProcess)
+        assert isinstance(candidate, RunnerProcess)
         prepared = candidate.prepare_nanoseconds(row.id) / 1000
         self._prepare[row.id] = max(self._prepare.get(row.id, 0.0), prepared)
         examiner = Examiner(self._case, oracle, baseline, candidate)
         question = Question(row, Distribution.NORMAL, 0)
         for side in (Side.CANDIDATE, Side.BASELINE, Side.ECHO):
             process = processes[side]
-            assert isinstance(process, CpuProcess)
+            assert isinstance(process, RunnerProcess)
             for kept in process.kept:
-                again = baseline.examine(self._source(row), kept.inputs, calls=1)
+                source = self._source(row, baseline.device)
+                again = baseline.examine(source, kept.inputs, calls=1)
                 truth = oracle.truth(row, kept.inputs)
                 found = examiner.compare(question, truth, again.first, kept.outputs)
                 self._checked += 1
@@ -237,13 +261,19 @@ class Referee:
 
     # -- endings
 
-    def _concluded(self, records: Sequence[RowRecord]) -> Judgement:
+    def _concluded(self, records: Sequence[RowRecord], device: RunnerDevice) -> Judgement:
         calls = {row.id: row.calls for row in self._case.rows}
+        for label in device.labels:
+            self._label(label)
         verdict = conclude(self._case.task.name, records, self._rules, calls, self._labels)
+        broken = first_impossible(self._case, verdict.rows, device)
+        if broken is not None:
+            verdict = self._verdict_of([broken])
         return self._judgement(verdict, tuple(records))
 
     def _untimed(self) -> Judgement:
         reason = "right, but not timed: Triton's interpreter has no speed"
+        self._label("Triton interpreter: correctness only")
         rows = [
             RowVerdict(row=row.id, lane=Lane.THROUGHPUT, status=Status.UNCLEAR, reason=reason)
             for row in self._case.rows
@@ -258,24 +288,32 @@ class Referee:
 
     def _judgement(self, verdict: TaskVerdict, records: tuple[RowRecord, ...] = ()) -> Judgement:
         prepare = self._prepare if self._case.candidate.solution.prepare else {}
-        return Judgement(verdict, records, self._builds, prepare, self._checked)
+        return Judgement(
+            verdict, records, self._builds, prepare, self._checked, self._device_report
+        )
 
     # -- small things
 
-    def _source(self, row: Row) -> RowSource:
+    def _source(self, row: Row, device: RunnerDevice) -> RowSource:
         function = self._case.function_of(row)
-        generator = torch.Generator().manual_seed(secrets.randbits(63))
+        generator = seeded(device.torch_device, secrets.randbits(63))
         return RowSource(
             function, row, lambda: make_inputs(function, row, Distribution.NORMAL, generator)
         )
 
-    def _note_isolation(self, process: CpuProcess) -> None:
+    def _note_isolation(self, process: RunnerProcess) -> None:
         missing = [name for name, held in process.runner.held.items() if not held]
-        if (
-            missing
-            and (label := f"weaker isolation: no {', no '.join(missing)}") not in self._labels
-        ):
+        if missing:
+            self._label(f"weaker isolation: no {', no '.join(missing)}")
+
+    def _label(self, label: str) -> None:
+        if label not in self._labels:
             self._labels.append(label)
+
+    def _interpreted(self, target: Target) -> bool:
+        return (
+            target.interprets_triton and self._case.candidate.solution.language is Language.TRITON
+        )
 
 
 def conclude(
@@ -303,14 +341,12 @@ class _WrongInTime(Exception):  # noqa: N818 - a result, raised
 
 
 def _labels_of(case: Case) -> list[str]:
-    labels = ["one thread a side"]
+    labels = []
     for name, contender in (("baseline", case.baseline), ("candidate", case.candidate)):
         if contender.solution.convention is not Convention.DESTINATION:
             labels.append(f"{name}: {contender.solution.convention}")
     if case.candidate.solution.prepare:
         labels.append("prepare step timed apart")
-    if case.candidate.solution.language is Language.TRITON:
-        labels.append("Triton interpreter: correctness only")
     return labels
 
 

@@ -127,11 +127,16 @@ def no_new_privileges() -> None:
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
-def bound_resources(memory_bytes: int, cpu_seconds: int) -> None:
-    """Address space beyond what is mapped now, CPU time, no core files."""
+def bound_resources(memory_bytes: int, cpu_seconds: int, *, on_gpu: bool = False) -> None:
+    """Memory beyond what is mapped now, CPU time, no core files.
+
+    A GPU's driver reserves terabytes of addresses that it never fills, so there only memory that
+    can be written is counted.
+    """
     with open("/proc/self/statm") as file:
-        mapped = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (mapped + memory_bytes, mapped + memory_bytes))
+        fields = [int(field) * resource.getpagesize() for field in file.read().split()]
+    kind, held = (resource.RLIMIT_DATA, fields[5]) if on_gpu else (resource.RLIMIT_AS, fields[0])
+    resource.setrlimit(kind, (held + memory_bytes, held + memory_bytes))
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -7,37 +7,48 @@ done nor what went wrong: the referee looks for itself, and takes from here only
 from __future__ import annotations
 
 import mmap
-import os
 import socket
 import tempfile
 import traceback
 from pathlib import Path
 from typing import Any
 
-from assay.runner.solution import Call
+from assay.runner.lanes import MODES
+from assay.runner.lanes import Ring
+from assay.runner.machine import Call
+from assay.runner.machine import GpuMachine
+from assay.runner.machine import HostMachine
 from assay.runner.solution import NativeSolution
 from assay.runner.solution import PythonSolution
 from assay.runner.solution import UnsupportedError
 from assay.runner.solution import WrongResultError
+from assay.runner.solution import artefacts
 from assay.runner.solution import load
 from assay.wire import doorbell
 from assay.wire import frame
 
 _LONGEST_MESSAGE = 400
-_OUT_OF_MEMORY = ("not enough memory", "allocate memory", "bad_alloc")
+_OUT_OF_MEMORY = ("not enough memory", "allocate memory", "bad_alloc", "out of memory")
 
 
 class Runner:
-    def __init__(self, control: socket.socket, bell: int, arena: int, folder: str | None) -> None:
+    def __init__(
+        self,
+        control: socket.socket,
+        bell: int,
+        machine: HostMachine | GpuMachine,
+        folder: str | None,
+    ) -> None:
         self._control = control
         self._folder = folder
         self._page = mmap.mmap(bell, doorbell.SIZE)
         self._words = doorbell.words(self._page)
-        self._arena = mmap.mmap(arena, os.fstat(arena).st_size, flags=mmap.MAP_SHARED | _POPULATE)
+        self._machine = machine
         self._solution: PythonSolution | NativeSolution | None = None
         self._rows: dict[str, list[Call]] = {}
         self._specs: dict[str, dict[str, Any]] = {}
         self._states: dict[str, tuple[object, ...]] = {}
+        self._graphs: dict[tuple[str, int], Call] = {}
         self._called = 0
 
     def serve(self) -> None:
@@ -59,8 +70,12 @@ class Runner:
             return _failure(request["do"], error)
 
     def _load(self, request: dict[str, Any]) -> None:
-        folder = self._folder or tempfile.mkdtemp(prefix="assay-")
-        self._solution = load(request, Path(folder))
+        self._folder = self._folder or tempfile.mkdtemp(prefix="assay-")
+        self._solution = load(request, Path(self._folder), self._machine.stream)
+
+    def _artefacts(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self._folder is not None
+        return {"files": artefacts(Path(self._folder), _MOST_ARTEFACTS)}
 
     def _row(self, request: dict[str, Any]) -> None:
         self._specs[request["row"]] = request
@@ -69,40 +84,54 @@ class Runner:
         """Build the row's state; the referee times this from outside."""
         assert self._solution is not None
         row = request["row"]
-        self._states[row] = self._solution.prepare(self._specs[row], self._arena)
+        self._states[row] = self._solution.prepare(self._specs[row], self._machine.memory)
+        self._machine.synchronize()
 
     def _bind(self, request: dict[str, Any]) -> None:
         """Make a call for every slot, so that a batch does nothing but call."""
         assert self._solution is not None
         row = request["row"]
-        self._rows[row] = self._solution.bind(self._specs[row], self._arena, self._states[row])
+        self._rows[row] = self._solution.bind(
+            self._specs[row], self._machine.memory, self._states[row]
+        )
+        self._graphs.clear()
 
     def _call(self, request: dict[str, Any]) -> None:
         """Untimed calls of given slots, for the check of correctness."""
         calls = self._rows[request["row"]]
         for slot in request["slots"]:
             calls[slot]()
+        self._machine.synchronize()
 
-    def _batch(self, request: dict[str, Any]) -> None:
+    def _batch(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """Warm calls, then calls as they are revealed: nothing is known one call further ahead."""
         calls = self._rows[request["row"]]
+        if request["nothing"]:
+            calls = [_nothing] * len(calls)
         for slot in request["warm_slots"]:
             calls[slot]()
-        words = self._words
-        number = self._called
-        self._called = last = number + request["count"]
-        words[doorbell.READY] = request["batch"]
-        while number < last:
-            number += 1
-            index = doorbell.FIRST_CALL + number % doorbell.RING
-            word = words[index]
-            while word >> doorbell.SLOT_BITS != number:
-                word = words[index]
-            calls[word & (doorbell.MOST_SLOTS - 1)]()
-            words[doorbell.DONE] = number
+        if request["mode"] == "graph":
+            calls = self._captured(request["row"], calls)
+        self._machine.synchronize()
+        first = self._called + 1
+        self._called += request["count"]
+        waiting = Ring(self._words, first, request["count"], self._machine.synchronize)
+        self._words[doorbell.READY] = request["batch"]
+        return MODES[request["mode"]](waiting, calls)
+
+    def _captured(self, row: str, calls: list[Call]) -> list[Call]:
+        """Each slot's call as a graph of its own; launching it costs the same for every side."""
+        for slot, call in enumerate(calls):
+            if (row, slot) not in self._graphs:
+                self._graphs[row, slot] = self._machine.capture([call])
+        return [self._graphs[row, slot] for slot in range(len(calls))]
 
 
-_POPULATE = 0x8000  # MAP_POPULATE: page faults happen now, not in the first batch
+def _nothing() -> None:
+    return
+
+
+_MOST_ARTEFACTS = 32 << 20
 
 
 def _failure(verb: str, error: BaseException) -> dict[str, Any]:

@@ -1,10 +1,9 @@
-"""Loads a solution and binds it to slots: Python modules, interpreted Triton, C++ libraries."""
+"""Loads a solution and binds it to slots: Python modules, Triton, native libraries."""
 
 from __future__ import annotations
 
 import ctypes
 import importlib.util
-import mmap
 import os
 import sys
 from collections.abc import Callable
@@ -13,12 +12,15 @@ from typing import Any
 
 import torch
 
+from assay.runner.machine import Call
+from assay.runner.machine import Memory
+from assay.runner.machine import option_values
 from assay.runner.tensors import CTensor
-from assay.runner.tensors import address_of
 from assay.runner.tensors import c_tensor
-from assay.runner.tensors import torch_tensor
+from assay.runner.tensors import first_element
 
-Call = Callable[[], object]
+CACHE = "cache"
+"""Below a solution's folder: what compilers of its own (Triton, inductor) make."""
 
 
 class UnsupportedError(Exception):
@@ -44,19 +46,19 @@ class PythonSolution:
         self._returns = request["convention"] == "returns"
         self._prepare = request["prepare"]
 
-    def prepare(self, row: dict[str, Any], arena: mmap.mmap) -> tuple[object, ...]:
+    def prepare(self, row: dict[str, Any], memory: Memory) -> tuple[object, ...]:
         """Whatever the solution builds once per row, to be passed first in every call."""
         if not self._prepare:
             return ()
         constants = {
-            argument["name"]: torch_tensor(arena, argument["tensor"], argument["starts"][0])
+            argument["name"]: memory.tensor(argument["tensor"], argument["starts"][0])
             for argument in row["arguments"]
             if argument["constant"] and argument["tensor"] is not None
         }
         build = getattr(self._module, self._prepare)
         return (build(row["function"], constants, dict(row["options"])),)
 
-    def bind(self, row: dict[str, Any], arena: mmap.mmap, state: tuple[object, ...]) -> list[Call]:
+    def bind(self, row: dict[str, Any], memory: Memory, state: tuple[object, ...]) -> list[Call]:
         function = getattr(self._module, row["function"])
         options = dict(row["options"])
         calls: list[Call] = []
@@ -64,7 +66,7 @@ class PythonSolution:
             tensors = [
                 None
                 if argument["tensor"] is None
-                else torch_tensor(arena, argument["tensor"], argument["starts"][slot])
+                else memory.tensor(argument["tensor"], argument["starts"][slot])
                 for argument in row["arguments"]
             ]
             calls.append(self._bound(function, row, tensors, options, state))
@@ -115,58 +117,76 @@ def _deliver(result: object, wanted: list[torch.Tensor | None]) -> None:
 
 
 class NativeSolution:
-    """A shared library with the C ABI of assay.h."""
+    """A shared library with the C ABI of assay.h, or on a GPU that of assay_cuda.h."""
 
-    def __init__(self, request: dict[str, Any], folder: Path) -> None:
+    def __init__(self, request: dict[str, Any], folder: Path, stream: int | None) -> None:
         self._library = ctypes.CDLL(str(folder / request["entry"]), mode=os.RTLD_NOW)
         self._prepare = request["prepare"]
+        self._stream = () if stream is None else (ctypes.c_void_p(stream),)
 
-    def prepare(self, row: dict[str, Any], arena: mmap.mmap) -> tuple[object, ...]:
+    def prepare(self, row: dict[str, Any], memory: Memory) -> tuple[object, ...]:
         if not self._prepare:
             return ()
         build = getattr(self._library, self._prepare)
         build.restype = ctypes.c_void_p
-        return (build(self._tensors(row, address_of(arena), 0), self._options(row)),)
+        return (build(_c_tensors(row, memory, 0), option_values(row), *self._stream),)
 
-    def bind(self, row: dict[str, Any], arena: mmap.mmap, state: tuple[object, ...]) -> list[Call]:
+    def bind(self, row: dict[str, Any], memory: Memory, state: tuple[object, ...]) -> list[Call]:
         function = getattr(self._library, row["function"])
         function.restype = ctypes.c_int
-        base = address_of(arena)
-        options = self._options(row)
+        options = option_values(row)
         pointer = ctypes.c_void_p(state[0] if state else None)  # type: ignore[arg-type]
         return [
-            self._bound(function, self._tensors(row, base, slot), options, pointer)
+            _bound(function, (_c_tensors(row, memory, slot), options, pointer, *self._stream))
             for slot in range(row["slots"])
         ]
 
-    @staticmethod
-    def _bound(function: Any, tensors: Any, options: Any, state: Any) -> Call:
-        def call() -> None:
-            if function(tensors, options, state):
-                raise UnsupportedError("the library returned an error for this call")
 
-        return call
+def _bound(function: Any, arguments: tuple[Any, ...]) -> Call:
+    def call() -> None:
+        if function(*arguments):
+            raise UnsupportedError("the library returned an error for this call")
 
-    @staticmethod
-    def _tensors(row: dict[str, Any], base: int, slot: int) -> Any:
-        made = [
-            c_tensor(base, a["tensor"], a["starts"][slot] if a["tensor"] else 0)
-            for a in row["arguments"]
-        ]
-        return (CTensor * len(made))(*made)
-
-    @staticmethod
-    def _options(row: dict[str, Any]) -> Any:
-        values = [float(value) for value in row["options"].values()]
-        return (ctypes.c_double * max(len(values), 1))(*values)
+    return call
 
 
-def load(request: dict[str, Any], folder: Path) -> PythonSolution | NativeSolution:
+def _c_tensors(row: dict[str, Any], memory: Memory, slot: int) -> Any:
+    made = [
+        c_tensor(
+            memory.address + first_element(a["tensor"], a["starts"][slot]) if a["tensor"] else 0,
+            a["tensor"],
+        )
+        for a in row["arguments"]
+    ]
+    return (CTensor * len(made))(*made)
+
+
+def load(
+    request: dict[str, Any], folder: Path, stream: int | None = None
+) -> PythonSolution | NativeSolution:
     """Write the sources where nobody else sees them, and load the entry."""
-    for path, source in request["files"].items():
+    _write_files(folder, request["files"])
+    cache = folder / CACHE
+    _write_files(cache, request["cache"])
+    os.environ["TRITON_CACHE_DIR"] = str(cache / "triton")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache / "inductor")
+    if request["language"] in {"cpp", "cuda"}:
+        return NativeSolution(request, folder, stream)
+    return PythonSolution(request, folder)
+
+
+def _write_files(folder: Path, files: dict[str, str]) -> None:
+    for path, content in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(bytes.fromhex(source))
-    if request["language"] == "cpp":
-        return NativeSolution(request, folder)
-    return PythonSolution(request, folder)
+        target.write_bytes(bytes.fromhex(content))
+
+
+def artefacts(folder: Path, most_bytes: int) -> dict[str, str]:
+    """What the solution's own compilers made, up to a size; beyond it nothing, and they make it
+    again in every process."""
+    cache = folder / CACHE
+    files = sorted(path for path in cache.rglob("*") if path.is_file())
+    if sum(path.stat().st_size for path in files) > most_bytes:
+        return {}
+    return {path.relative_to(cache).as_posix(): path.read_bytes().hex() for path in files}

@@ -1,9 +1,8 @@
-"""Tensors over the referee's memory: one set of arguments for each slot."""
+"""Tensors as a native solution is given them: `assay_tensor` of assay.h."""
 
 from __future__ import annotations
 
 import ctypes
-import mmap
 from typing import Any
 
 import torch
@@ -38,30 +37,22 @@ class CTensor(ctypes.Structure):
     ]
 
 
-def address_of(arena: mmap.mmap) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(arena))
-
-
-def torch_tensor(arena: mmap.mmap, spec: dict[str, Any], start: int) -> torch.Tensor:
-    """The tensor that one argument is in one slot; `start` is the byte of its storage."""
-    dtype: torch.dtype = getattr(torch, spec["dtype"])
-    if spec["storage_bytes"] == 0:
-        return torch.empty(spec["shape"], dtype=dtype)
-    count = spec["storage_bytes"] // dtype.itemsize
-    flat = torch.frombuffer(arena, dtype=dtype, count=count, offset=start)
-    return flat.as_strided(spec["shape"], spec["strides"], spec["offset"])
-
-
-def c_tensor(base: int, spec: dict[str, Any] | None, start: int) -> CTensor:
+def c_tensor(address: int, spec: dict[str, Any] | None) -> CTensor:
+    """`address` is that of the first element; a tensor that is not passed has none."""
     if spec is None:
         return CTensor()
-    itemsize = getattr(torch, spec["dtype"]).itemsize
     rank = len(spec["shape"])
     pad = [0] * (8 - rank)
     return CTensor(
-        base + start + spec["offset"] * itemsize,
+        address,
         _DTYPES.index(spec["dtype"]),
         rank,
         (ctypes.c_int64 * 8)(*spec["shape"], *pad),
         (ctypes.c_int64 * 8)(*spec["strides"], *pad),
     )
+
+
+def first_element(spec: dict[str, Any], start: int) -> int:
+    """The byte of a tensor's first element, given that of its storage."""
+    itemsize: int = getattr(torch, spec["dtype"]).itemsize
+    return start + int(spec["offset"]) * itemsize

@@ -10,23 +10,28 @@ where the kernel grants them, so that killing a runner kills all that it started
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import shutil
 import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from assay.runner import isolate
 from assay.wire import frame
 
 
-def serve(connection: socket.socket, referee: int) -> None:
+def serve(connection: socket.socket, referee: int, preloaded: Sequence[str] = ()) -> None:
     """Fork a runner for each request until the referee goes away."""
     isolate.die_with_parent(referee)
     # Keepers that end are nobody's business here: the referee watches its own sockets.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for name in preloaded:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     import torch
 
     torch.set_num_threads(1)
@@ -90,19 +95,25 @@ def _become_runner(
     isolate.close_all_but({control.fileno(), *descriptors[1:]})
     isolate.silence()
     isolate.no_new_privileges()
-    isolate.bound_resources(request["memory_bytes"], request["cpu_seconds"])
+    on_gpu = request["device"] != "cpu"
+    isolate.bound_resources(request["memory_bytes"], request["cpu_seconds"], on_gpu=on_gpu)
     os.sched_setaffinity(0, request["cores"])
+    from assay.runner.machine import open_machine
     from assay.runner.serve import Runner
 
-    frame.send(control, {"held": held})
     try:
-        Runner(control, descriptors[1], descriptors[2], request["folder"]).serve()
+        machine = open_machine(request, descriptors[2])
+        frame.send(control, {"held": held})
+        Runner(control, descriptors[1], machine, request["folder"]).serve()
+    # Not a solution's fault, for none is loaded yet: whoever opens the device is told why it fails.
+    except Exception as error:  # noqa: BLE001
+        frame.send(control, {"held": held, "error": f"{type(error).__name__}: {error}"[:400]})
     finally:
         os._exit(0)
 
 
 def main() -> None:
-    serve(socket.socket(fileno=int(sys.argv[1])), referee=int(sys.argv[2]))
+    serve(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3:])
 
 
 if __name__ == "__main__":

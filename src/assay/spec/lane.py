@@ -36,7 +36,9 @@ class LaneTraits(Noun):
     batch_seconds: float = Field(ge=0, le=60)
     """Least length of a timed batch; zero means a single call."""
     warm_launches: Count
-    """Untimed calls before each batch."""
+    """Untimed calls before each batch, at most."""
+    warm_seconds: float | None = Field(default=None, ge=0, le=60)
+    """Of calls so long that fewer of them take this time, fewer are made, though never under 3."""
     turn_seconds: float = Field(ge=0, le=60)
     """Device time that a change of turns costs beside the calls."""
     resolution: Seconds

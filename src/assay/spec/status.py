@@ -49,6 +49,8 @@ class ViolationKind(enum.StrEnum):
     """The runner said that it was done before its work was."""
     SLOT_WRITTEN = "slot_written"
     """A slot that was not called yet, or a guard band, lost its poison."""
+    SKIPPED_CALL = "skipped_call"
+    """A call of a slot that had been called before left no trace."""
     INPUT_WRITTEN = "input_written"
     """An argument that is read-only by contract was changed."""
     IMPOSSIBLE_TIME = "impossible_time"

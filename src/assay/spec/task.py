@@ -27,6 +27,12 @@ from assay.spec.workload import Integer
 from assay.spec.workload import Scalar
 
 
+class DeviceKind(enum.StrEnum):
+    CPU = "cpu"
+    CUDA = "cuda"
+    ROCM = "rocm"
+
+
 class Role(enum.StrEnum):
     INPUT = "input"
     OUTPUT = "output"
@@ -126,6 +132,8 @@ class Task(Document):
     domain: Domain
     contract: Contract = Contract()
     tolerance: Tolerance = Tolerance()
+    device: DeviceKind = DeviceKind.CPU
+    """What its rows were made for; where it is judged unless told otherwise."""
     language: LanguagePreference = LanguagePreference.ANY
     baselines: Annotated[tuple[Baseline, ...], Field(min_length=1)]
     equivalent_mutants: tuple[EquivalentMutant, ...] = ()

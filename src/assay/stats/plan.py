@@ -16,6 +16,8 @@ from assay.spec.noun import Seconds
 from assay.spec.rules import Rules
 from assay.stats.looks import look_schedule
 
+_FEWEST_WARM = 3
+
 
 class Plan(Noun):
     """How one row in one lane is measured. Fixed before the first timed batch."""
@@ -37,8 +39,8 @@ def plan_row(seconds: float, call_seconds: float, traits: LaneTraits, rules: Rul
 
     Generations come first, since the process is what varies; blocks fill what is left.
     """
-    launches = _launches(call_seconds, traits)
-    block_seconds = 4 * _reading_seconds(launches, call_seconds, traits)
+    launches, warm = _launches(call_seconds, traits), warm_launches(call_seconds, traits)
+    block_seconds = 4 * ((launches + warm) * call_seconds + traits.turn_seconds)
     affordable = int(seconds / block_seconds)
     generations, ab, aa = _shape(affordable, rules)
     if generations < rules.fewest_generations:
@@ -52,7 +54,7 @@ def plan_row(seconds: float, call_seconds: float, traits: LaneTraits, rules: Rul
         ab_blocks=ab,
         aa_blocks=aa,
         launches=launches,
-        warm_launches=traits.warm_launches,
+        warm_launches=warm,
         looks=look_schedule(rules, generations),
         resolution=traits.resolution,
         device_seconds=generations * (ab + aa) * block_seconds,
@@ -65,8 +67,17 @@ def _launches(call_seconds: float, traits: LaneTraits) -> int:
     return max(1, min(traits.most_launches, math.ceil(traits.batch_seconds / call_seconds)))
 
 
-def _reading_seconds(launches: int, call_seconds: float, traits: LaneTraits) -> float:
-    return (launches + traits.warm_launches) * call_seconds + traits.turn_seconds
+def warm_launches(call_seconds: float, traits: LaneTraits) -> int:
+    """
+    >>> traits = {"batch_seconds": 0.04, "turn_seconds": 0.0, "resolution": 1e-6}
+    >>> warm_launches(0.001, LaneTraits(**traits, warm_launches=64, warm_seconds=0.005))
+    5
+    """
+    if traits.warm_seconds is None:
+        return traits.warm_launches
+    return min(
+        traits.warm_launches, max(_FEWEST_WARM, math.ceil(traits.warm_seconds / call_seconds))
+    )
 
 
 def _shape(affordable: int, rules: Rules) -> tuple[int, int, int]:

@@ -14,15 +14,17 @@ from dataclasses import dataclass
 
 import torch
 
-from assay.device.cpu import CpuDevice
-from assay.device.cpu import CpuProcess
-from assay.device.cpu import RowSource
+from assay.device import open_judging_device
 from assay.device.failure import ProcessFailure
+from assay.device.runners import RowSource
+from assay.device.runners import RunnerDevice
+from assay.device.runners import RunnerProcess
 from assay.judge.build import build
 from assay.judge.build import flags_for
 from assay.judge.case import Case
 from assay.judge.case import Contender
 from assay.judge.inputs import make_inputs
+from assay.judge.inputs import seeded
 from assay.judge.limits import check
 from assay.judge.matters import varies_along_every_axis
 from assay.judge.mutants import Mutant
@@ -52,14 +54,16 @@ class _Answer:
     baseline: Tensors
 
 
-def admit(task: TaskFolder, report: Report | None = None) -> Admission:
+def admit(
+    task: TaskFolder, report: Report | None = None, *, device: str | None = None
+) -> Admission:
     """Try every mutant on every row and say whether the task can fail."""
     loaded = load_baseline(task)
     contender = Contender(loaded.sealed, loaded.sources)
     case = Case(
         task.task, task.content_hash, task.workloads.rows, task.reference, contender, contender
     )
-    with CpuDevice() as device, _Trial(device, case) as trial:
+    with open_judging_device(device or task.task.device) as opened, _Trial(opened, case) as trial:
         return _admission(task, trial, loaded.content_hash, report or (lambda _: None))
 
 
@@ -99,12 +103,13 @@ def _survivors(fates: list[MutantFate]) -> Iterator[str]:
 class _Trial:
     """The true answers of every row, worked out once, and the mutants held against them."""
 
-    def __init__(self, device: CpuDevice, case: Case) -> None:
+    def __init__(self, device: RunnerDevice, case: Case) -> None:
         self._device = device
         self._case = case
         self._oracle = Oracle(device, case)
-        flags = flags_for((case.baseline,))
-        self._baseline: CpuProcess = device.start(build(case.task, case.baseline, flags).program)
+        flags = flags_for((case.baseline,), device.target)
+        built = build(case.task, case.baseline, flags, device.target)
+        self._baseline: RunnerProcess = device.start(built.program)
         self._answers: dict[tuple[str, Distribution], _Answer] = {}
 
     def __enter__(self) -> _Trial:
@@ -162,7 +167,7 @@ class _Trial:
         key = (row.id, distribution)
         if key not in self._answers:
             function = self._case.function_of(row)
-            generator = torch.Generator().manual_seed(_SEED)
+            generator = seeded(self._device.torch_device, _SEED)
             contents = make_inputs(function, row, distribution, generator)
             exam = self._baseline.examine(RowSource(function, row, lambda: contents), contents)
             truth = self._oracle.truth(row, exam.inputs)
@@ -173,7 +178,7 @@ class _Trial:
         """Inputs that may be anything: other values of theirs change no output."""
         for row in self._case.rows:
             answer = self._answer(row, Distribution.NORMAL)
-            generator = torch.Generator().manual_seed(_SEED + 1)
+            generator = seeded(self._device.torch_device, _SEED + 1)
             function = self._case.function_of(row)
             other = make_inputs(function, row, Distribution.NORMAL, generator)
             for name, tensor in answer.inputs.items():

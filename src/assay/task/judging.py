@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.device.cpu import CpuDevice
+from assay.device import open_judging_device
 from assay.device.environment import environment
 from assay.device.environment import harness_hash
 from assay.judge.case import Case
@@ -85,6 +85,7 @@ def judge(
     budget: Budget = DEFAULT_BUDGET,
     rules: Rules = DEFAULT_RULES,
     unadmitted: bool = False,
+    device: str | None = None,
     report: Report | None = None,
 ) -> Stored:
     """Is the candidate right, is it faster, by how much, and how sure is that?"""
@@ -94,18 +95,23 @@ def judge(
     case = make_case(folder, contender, rival, unadmitted=unadmitted)
     # Opened first: a ledger that cannot be written is said before anything is measured.
     with Ledger(ledger).writer(environment()) as writer:
-        judgement = Referee(case, rules=rules, budget=budget, lanes=lanes, report=report).judge()
-        row = store(writer, judgement, provenance_of(case), rules)
+        referee = Referee(
+            case, rules=rules, budget=budget, lanes=lanes, device=device, report=report
+        )
+        judgement = referee.judge()
+        row = store(writer, judgement, provenance_of(case, device), rules)
     return Stored(judgement, row)
 
 
-def reproduce(task: str | Path, candidate: str | Path, token: str) -> TaskVerdict:
+def reproduce(
+    task: str | Path, candidate: str | Path, token: str, *, device: str | None = None
+) -> TaskVerdict:
     """Ask one question of an earlier exam again."""
     folder = load_task(task)
     case = make_case(
         folder, find_solution(folder, candidate), load_baseline(folder), unadmitted=True
     )
-    return Referee(case).ask(question_from(case, token))
+    return Referee(case, device=device).ask(question_from(case, token))
 
 
 def find_rival(task: TaskFolder, against: str | Path, ledger: Ledger) -> LoadedSolution:
@@ -140,7 +146,7 @@ def _incumbent_hash(task: TaskFolder, ledger: Ledger) -> str | None:
     return found
 
 
-def provenance_of(case: Case) -> Provenance:
+def provenance_of(case: Case, device: str | None = None) -> Provenance:
     now = datetime.datetime.now(datetime.UTC)
     return Provenance(
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -151,5 +157,5 @@ def provenance_of(case: Case) -> Provenance:
         candidate_hash=case.candidate.sealed.content_hash,
         harness_hash=harness_hash(),
         environment=environment(),
-        device=CpuDevice().identity,
+        device=open_judging_device(device or case.task.device).identity,
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from assay.device.cpu import CpuDevice
+from assay.device import open_judging_device
 from assay.device.environment import environment
 from assay.judge.bundle import BASELINE
 from assay.judge.bundle import CANDIDATE
@@ -114,7 +114,7 @@ def replay(path: Path, *, budget: Budget = DEFAULT_BUDGET, report: Report | None
 def hardware_differences(provenance: Provenance) -> tuple[str, ...]:
     """What another processor or core count could explain."""
     here, there = environment(), provenance.environment
-    device = CpuDevice().identity
+    device = open_judging_device(provenance.device.kind).identity
     pairs = {
         "processor": (there.processor, here.processor),
         "machine": (there.machine, here.machine),

@@ -13,7 +13,7 @@ import struct
 from typing import Any
 
 _HEADER = struct.Struct("<I")
-LONGEST = 8 << 20
+LONGEST = 96 << 20
 MOST_DESCRIPTORS = 16
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from assay.device.cpu import CpuProgram
-from assay.device.cpu import RowSource
+from assay.device.runners import Program
+from assay.device.runners import RowSource
 from assay.judge.case import Case
 from assay.judge.case import Contender
 from assay.spec.documents import parse_document
@@ -102,9 +102,9 @@ def case(candidate: Contender, baseline: Contender | None = None) -> Case:
     )
 
 
-def program(source: str, **more: Any) -> CpuProgram:
+def program(source: str, **more: Any) -> Program:
     made = contender(source, **more)
-    return CpuProgram(task(), made.solution, made.sources, made.solution.entry)
+    return Program(task(), made.solution, made.sources, made.solution.entry)
 
 
 def source_of(row: Row) -> RowSource:

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from assay.device.cpu import CpuDevice
-from assay.device.cpu import CpuProcess
 from assay.device.failure import ProcessFailure
+from assay.device.runners import RunnerProcess
 from assay.spec.lane import Lane
 from assay.spec.status import Status
 from assay.spec.status import ViolationKind
@@ -24,7 +24,7 @@ ROW = rows()[0]
 BODY = "    torch.mul(x, 2, out=y)\n    y.add_(bias)\n"
 
 
-def examined(device: CpuDevice, source: str, **more: str) -> CpuProcess:
+def examined(device: CpuDevice, source: str, **more: str) -> RunnerProcess:
     process = device.start(program(source, **more))
     with process:
         process.examine(source_of(ROW), {"x": torch.randn(4096)})
@@ -133,7 +133,7 @@ def test_each_way_to_fail_has_its_status_and_one_line(
 
 
 def test_a_solution_that_hangs_is_ended(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.device.cpu.process.CALL_SECONDS", 1.0)
+    monkeypatch.setattr("assay.device.runners.process.CALL_SECONDS", 1.0)
     failure = failure_of(device, "def twice(x, y, *, bias):\n    while True: pass\n")
     assert failure.status is Status.TIMEOUT
     assert str(failure) == "no answer within 1 s"
@@ -207,7 +207,7 @@ def test_writing_a_slot_that_was_not_given_is_found(device: CpuDevice) -> None:
 def test_timed_calls_are_kept_by_lot_with_the_inputs_that_they_had(
     device: CpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.device.cpu.process._KEPT_SHARE", 1.0)
+    monkeypatch.setattr("assay.device.runners.process._KEPT_SHARE", 1.0)
     with device.start(program(PLAIN)) as process:
         for _ in range(3):
             process.time("n4096", Lane.THROUGHPUT, 10, 2)

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Self
+from typing import Any
 
-from assay.device._base import Device
-from assay.device.cpu.arena import Arena
-from assay.device.cpu.content import Pools
-from assay.device.cpu.content import RowSource
-from assay.device.cpu.process import CpuProcess
-from assay.device.cpu.program import CpuProgram
-from assay.device.cpu.properties import choose_cores
 from assay.device.cpu.properties import last_level_cache_bytes
-from assay.device.cpu.zygote import RunnerHandle
-from assay.device.cpu.zygote import Zygote
 from assay.device.environment import processor_name
+from assay.device.runners import RowSource
+from assay.device.runners import RunnerDevice
+from assay.device.runners import RunnerProcess
+from assay.device.runners import Target
+from assay.device.runners.device import TurnWatch
+from assay.device.runners.host_memory import HostMemory
+from assay.device.runners.layout import slots_for
+from assay.device.runners.memory import Memory
 from assay.spec.environment import DeviceIdentity
 from assay.spec.errors import UsageError
 from assay.spec.lane import Lane
 from assay.spec.lane import LaneTraits
-from assay.wire import doorbell
+from assay.spec.sample import Disturbance
 
-__all__ = ["CpuDevice", "CpuProcess", "CpuProgram", "RowSource", "open_device"]
+__all__ = ["CpuDevice", "open_device"]
 
 ARENA_BYTES = 192 << 20
+# What a solution may add to the memory that torch and the arena take.
+_MEMORY_BYTES = 3 << 30
+_MOST_WAITING = 0.01
+"""A batch whose runner waited for its core longer than this share of it is disturbed."""
 
 _TRAITS = {
     # Resolution: what the referee's polling loop adds, about half a microsecond on a Neoverse-N1.
@@ -41,18 +41,12 @@ _TRAITS = {
 }
 
 
-class CpuDevice(Device[CpuProgram]):
-    """Runners take turns on one core; the referee has another where there are two."""
+class CpuDevice(RunnerDevice):
+    """One thread a side, in turns on one core."""
 
     def __init__(self, *, isolate: bool = True) -> None:
-        self._cores = choose_cores()
+        super().__init__(isolate=isolate)
         self._cache_bytes = last_level_cache_bytes()
-        self._isolate = isolate
-        self._zygote: Zygote | None = None
-        self._free: list[tuple[Arena, Arena]] = []
-        self._pools: dict[tuple[str, int], Pools] = {}
-        self.rows: Mapping[str, RowSource] = {}
-        """What each row's calls are made of; set before the first of them is timed."""
 
     @property
     def identity(self) -> DeviceIdentity:
@@ -64,6 +58,18 @@ class CpuDevice(Device[CpuProgram]):
         )
 
     @property
+    def target(self) -> Target:
+        return Target("cpu")
+
+    @property
+    def torch_device(self) -> str:
+        return "cpu"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return ("one thread a side",)
+
+    @property
     def lanes(self) -> Sequence[Lane]:
         return tuple(_TRAITS)
 
@@ -72,75 +78,34 @@ class CpuDevice(Device[CpuProgram]):
             raise UsageError(f"the cpu device has no {lane} lane")
         return _TRAITS[lane]
 
-    def start(self, program: CpuProgram) -> CpuProcess:
-        if self._zygote is None:
-            raise UsageError("the cpu device is not open", next_step="use it in a with statement")
-        bell, arena = self._free.pop() if self._free else _shared_memory()
-        runner = self._zygote.start(
-            bell.descriptor, arena.descriptor, arena.size, {self._cores.runner}
-        )
-        bell.bytes.zero_()
-        try:
-            return _Borrowing(self, program, runner, bell, arena)
-        except BaseException:
-            runner.stop()
-            self._free.append((bell, arena))
-            raise
+    def new_memory(self) -> Memory:
+        return HostMemory(ARENA_BYTES, "assay-arena")
 
-    @contextlib.contextmanager
-    def referee_core(self) -> Iterator[None]:
-        """Keep this process off the runners' core for as long as it measures."""
-        allowed = os.sched_getaffinity(0)
-        if not self._cores.shared:
-            os.sched_setaffinity(0, allowed - {self._cores.runner})
-        try:
-            yield
-        finally:
-            os.sched_setaffinity(0, allowed)
+    def runner_request(self) -> dict[str, Any]:
+        return {"device": "cpu", "memory_bytes": ARENA_BYTES + _MEMORY_BYTES}
 
-    def close(self) -> None:
-        if self._zygote is not None:
-            self._zygote.close()
-            self._zygote = None
-        for bell, arena in self._free:
-            bell.close()
-            arena.close()
-        self._free.clear()
+    def slots_for(self, source: RowSource, wanted: int, lane: Lane) -> int:
+        return slots_for(source.function, source.row, wanted, self._cache_bytes, ARENA_BYTES)
 
-    def __enter__(self) -> Self:
-        self._zygote = Zygote(isolate=self._isolate)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def watch(self, process: RunnerProcess) -> TurnWatch:
+        return _QueueWatch(process)
 
 
-class _Borrowing(CpuProcess):
-    """A process that gives its shared memory back to the device when it stops."""
+class _QueueWatch(TurnWatch):
+    """How long a runner stood in line for its core, as the kernel counts."""
 
-    def __init__(
-        self,
-        device: CpuDevice,
-        program: CpuProgram,
-        runner: RunnerHandle,
-        bell: Arena,
-        arena: Arena,
-    ) -> None:
-        self._device = device
-        self._memory: tuple[Arena, Arena] | None = (bell, arena)
-        super().__init__(
-            program, device.rows, runner, bell, arena, device._cache_bytes, device._pools
-        )
+    def __init__(self, process: RunnerProcess) -> None:
+        self._runner = process.runner
+        self._waited = 0
 
-    def stop(self) -> None:
-        super().stop()
-        if self._memory is not None:
-            self._device._free.append(self._memory)
-            self._memory = None
+    def begin(self) -> None:
+        # From here on: waking up takes a while too, and is not part of the batch.
+        self._waited = self._runner.waited_nanoseconds()
 
-
-def _shared_memory() -> tuple[Arena, Arena]:
-    return Arena(doorbell.SIZE, "assay-bell"), Arena(ARENA_BYTES, "assay-arena")
+    def end(self, nanoseconds: int) -> tuple[tuple[Disturbance, ...], int | None]:
+        waited = self._runner.waited_nanoseconds() - self._waited
+        disturbed = waited > _MOST_WAITING * nanoseconds
+        return ((Disturbance.FOREIGN_WORK,) if disturbed else ()), None
 
 
 def open_device(index: int) -> CpuDevice:

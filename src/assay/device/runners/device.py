@@ -1,0 +1,191 @@
+"""RunnerDevice: a device that judges, by lending its memory to runners in turns."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import os
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+from typing import Self
+
+from assay.device._base import Device
+from assay.device.runners.content import Pools
+from assay.device.runners.content import RowSource
+from assay.device.runners.cores import choose_cores
+from assay.device.runners.host_memory import HostMemory
+from assay.device.runners.layout import RowLayout
+from assay.device.runners.memory import Memory
+from assay.device.runners.process import RunnerProcess
+from assay.device.runners.program import Program
+from assay.device.runners.target import Target
+from assay.device.runners.zygote import RunnerHandle
+from assay.device.runners.zygote import Zygote
+from assay.spec.errors import UsageError
+from assay.spec.lane import Lane
+from assay.spec.sample import Disturbance
+from assay.wire import doorbell
+
+
+class TurnWatch(abc.ABC):
+    """Looks at a device around one batch."""
+
+    @abc.abstractmethod
+    def begin(self) -> None:
+        """The warm calls are done; the clock is about to start."""
+
+    @abc.abstractmethod
+    def end(self, nanoseconds: int) -> tuple[tuple[Disturbance, ...], int | None]:
+        """What disturbed the batch, and the clock rate in MHz where it is known."""
+
+
+class RunnerDevice(Device[Program]):
+    """Runners take turns on one core; the referee has another where there are two."""
+
+    def __init__(self, *, isolate: bool = True) -> None:
+        self._cores = choose_cores()
+        self.isolate = isolate
+        self._zygote: Zygote | None = None
+        self._free: list[tuple[HostMemory, Memory]] = []
+        self._pools: dict[tuple[str, int], Pools] = {}
+        self.empty_ns: dict[Lane, int] = {}
+        """By lane, the nanoseconds of a turn that does nothing; subtracted from every batch."""
+        self.rows: Mapping[str, RowSource] = {}
+        """What each row's calls are made of; set before the first of them is timed."""
+
+    # -- what a kind of device decides
+
+    @property
+    @abc.abstractmethod
+    def target(self) -> Target:
+        """What solutions are built for."""
+
+    @property
+    @abc.abstractmethod
+    def torch_device(self) -> str:
+        """Where torch has the referee's tensors."""
+
+    @property
+    def preloaded(self) -> tuple[str, ...]:
+        """Modules beside torch that are worth loading once for all runners."""
+        return ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What every verdict from here must say."""
+        return ()
+
+    @abc.abstractmethod
+    def new_memory(self) -> Memory:
+        """Memory for the tensors of one runner."""
+
+    @abc.abstractmethod
+    def runner_request(self) -> dict[str, Any]:
+        """What a runner is told of the device and of its limits."""
+
+    @abc.abstractmethod
+    def slots_for(self, source: RowSource, wanted: int, lane: Lane) -> int:
+        """Slots of a row whose batches in a lane would like so many."""
+
+    @abc.abstractmethod
+    def watch(self, process: RunnerProcess) -> TurnWatch:
+        """Somebody to look at the device while one process has its turn."""
+
+    def hand_over(self) -> None:
+        """Before a runner works: what the referee has written is there, and nothing else runs."""
+
+    def calibrate(self, idle: RunnerProcess, row: str) -> None:
+        """Measure with a process of the referee's own what a turn costs that does nothing."""
+
+    @property
+    def peak_bytes_per_second(self) -> float | None:
+        """More than this the memory cannot deliver; None where nobody said."""
+        return None
+
+    def report(self) -> dict[str, Any]:
+        """What was seen of the device, for the evidence."""
+        return {}
+
+    # -- what all of them do alike
+
+    def start(self, program: Program) -> RunnerProcess:
+        if self._zygote is None:
+            raise UsageError("the device is not open", next_step="use it in a with statement")
+        bell, memory = self._free.pop() if self._free else (_bell(), self.new_memory())
+        bell.flat.zero_()
+        runner = self._zygote.start(
+            bell.descriptor,
+            memory.descriptor,
+            {**self.runner_request(), "cores": [self._cores.runner]},
+        )
+        try:
+            return _Borrowing(self, program, runner, bell, memory)
+        except BaseException:
+            runner.stop()
+            self._free.append((bell, memory))
+            raise
+
+    def give_back(self, process: RunnerProcess, bell: HostMemory, memory: Memory) -> None:
+        """A process has ended: its memory serves the next."""
+        self._free.append((bell, memory))
+
+    def pools_for(self, source: RowSource, layout: RowLayout) -> Pools:
+        """Content for a row's slots, made once for all processes."""
+        key = (layout.row.id, layout.slots)
+        if key not in self._pools:
+            self._pools[key] = Pools(source, layout)
+        return self._pools[key]
+
+    @contextlib.contextmanager
+    def referee_core(self) -> Iterator[None]:
+        """Keep this process off the runners' core for as long as it measures."""
+        allowed = os.sched_getaffinity(0)
+        if not self._cores.shared:
+            os.sched_setaffinity(0, allowed - {self._cores.runner})
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, allowed)
+
+    def close(self) -> None:
+        if self._zygote is not None:
+            self._zygote.close()
+            self._zygote = None
+        for pair in self._free:
+            for memory in pair:
+                memory.close()
+        self._free.clear()
+        self._pools.clear()
+
+    def __enter__(self) -> Self:
+        self._zygote = Zygote(isolate=self.isolate, preloaded=self.preloaded)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _bell() -> HostMemory:
+    return HostMemory(doorbell.SIZE, "assay-bell")
+
+
+class _Borrowing(RunnerProcess):
+    """A process that gives its memory back to the device when it stops."""
+
+    def __init__(
+        self,
+        device: RunnerDevice,
+        program: Program,
+        runner: RunnerHandle,
+        bell: HostMemory,
+        memory: Memory,
+    ) -> None:
+        self._borrowed: tuple[HostMemory, Memory] | None = (bell, memory)
+        super().__init__(device, program, runner, bell, memory)
+
+    def stop(self) -> None:
+        super().stop()
+        if self._borrowed is not None:
+            self.device.give_back(self, *self._borrowed)
+            self._borrowed = None

@@ -1,0 +1,41 @@
+"""Program: a solution ready to be loaded by a runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+from assay.spec.solution import Language
+from assay.spec.solution import Solution
+from assay.spec.task import Task
+
+NATIVE = frozenset({Language.CPP, Language.CUDA})
+
+
+@dataclass(frozen=True)
+class Program:
+    task: Task
+    solution: Solution
+    files: Mapping[str, bytes]
+    """What is written into the runner's own folder: sources, or the built library alone."""
+    entry: str
+    cache: Mapping[str, bytes] = field(default_factory=dict)
+    """What the solution's own compiler made in an earlier runner; opaque, and only ever given
+    back to the same solution."""
+
+    def request(self, *, interpret: bool) -> dict[str, Any]:
+        language = self.solution.language
+        return {
+            "do": "load",
+            "language": language.value,
+            "entry": self.entry,
+            "files": {path: content.hex() for path, content in self.files.items()},
+            "cache": {path: content.hex() for path, content in self.cache.items()},
+            # A native library has its config compiled in.
+            "config": {} if language in NATIVE else dict(self.solution.config),
+            "convention": self.solution.convention.value,
+            "prepare": self.solution.prepare,
+            "interpret": interpret and language is Language.TRITON,
+        }

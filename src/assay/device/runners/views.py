@@ -1,0 +1,103 @@
+"""Views: the referee's own tensors over one row's places in one memory."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+import torch
+
+from assay.device.runners.layout import GUARD
+from assay.device.runners.layout import Place
+from assay.device.runners.layout import RowLayout
+from assay.device.runners.memory import Memory
+
+_FEWEST_BYTES = 32
+"""Of fewer bytes an honest answer may happen to be all poison."""
+
+
+@dataclass(frozen=True)
+class Poison:
+    """A byte that nobody can foresee, wherever a solution must not write or has not written."""
+
+    byte: int
+
+    @classmethod
+    def fresh(cls) -> Poison:
+        return cls(2 + secrets.randbelow(253))  # never a boolean's byte
+
+
+class Views:
+    def __init__(self, memory: Memory, layout: RowLayout) -> None:
+        self._memory = memory
+        self.layout = layout
+
+    def tensor(self, place: Place, slot: int) -> torch.Tensor:
+        """One argument of one slot, as a solution sees it."""
+        spec = place.tensor
+        dtype: torch.dtype = getattr(torch, spec.dtype.value)
+        if place.storage_bytes == 0:
+            return torch.empty(spec.shape, dtype=dtype, device=self._memory.flat.device)
+        strides = spec.strides or spec.contiguous_strides
+        return (
+            self.raw(place, slot)
+            .view(dtype)
+            .as_strided(
+                spec.shape,
+                strides,
+                self.layout.start(place, slot) // dtype.itemsize + spec.offset,
+            )
+        )
+
+    def storage(self, place: Place) -> torch.Tensor:
+        """All slots of one argument as a matrix of storage elements, one slot a line."""
+        dtype: torch.dtype = getattr(torch, place.tensor.dtype.value)
+        start = self.layout.start(place, 0)
+        flat = self._memory.flat[start : self.layout.bytes]
+        flat = flat[: flat.numel() // dtype.itemsize * dtype.itemsize].view(dtype)
+        slots = 1 if place.argument.constant else self.layout.slots
+        step = self.layout.slot_bytes // dtype.itemsize
+        return flat.as_strided((slots, place.tensor.storage_elements), (step, 1))
+
+    def poison(self, poison: Poison, window: slice) -> None:
+        """Every byte of a window's slots: guards, outputs, gaps. Content is written afterwards."""
+        begin = self.layout.first_slot + window.start * self.layout.slot_bytes
+        end = self.layout.first_slot + window.stop * self.layout.slot_bytes
+        self._memory.flat[begin:end].fill_(poison.byte)
+        for place in self.layout.constants():
+            self._guards(place, 0)[0].fill_(poison.byte)
+            self._guards(place, 0)[1].fill_(poison.byte)
+
+    def _guards(self, place: Place, slot: int) -> tuple[torch.Tensor, torch.Tensor]:
+        start = self.layout.start(place, slot)
+        end = start + place.storage_bytes
+        return self._memory.flat[start - GUARD : start], self._memory.flat[end : end + GUARD]
+
+    def broken_guard(self, slot: int, poison: Poison) -> str | None:
+        """The argument whose guard band has been written in a slot, if any."""
+        # Neighbours share the band between them; the one that may be written is the likelier.
+        written = self.layout.written()
+        others = [place for place in self.layout.places.values() if place not in written]
+        for place in (*written, *others):
+            if any(not bool((guard == poison.byte).all()) for guard in self._guards(place, slot)):
+                return place.argument.name
+        return None
+
+    def untouched(self, slot: int, poison: Poison) -> bool:
+        """Whether a slot's outputs still hold nothing but poison."""
+        return all(
+            bool((self.raw(place, slot) == poison.byte).all()) for place in self.layout.outputs()
+        )
+
+    def wholly_poisoned(self, slot: int, poison: Poison) -> bool:
+        """Whether some output of a slot that was called is nothing but poison."""
+        return any(
+            bool((self.raw(place, slot) == poison.byte).all())
+            for place in self.layout.outputs()
+            if place.storage_bytes >= _FEWEST_BYTES
+        )
+
+    def raw(self, place: Place, slot: int) -> torch.Tensor:
+        """The bytes of one argument in one slot."""
+        start = self.layout.start(place, slot)
+        return self._memory.flat[start : start + place.storage_bytes]

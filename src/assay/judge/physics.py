@@ -1,0 +1,90 @@
+"""Physics: results that cannot be, whatever the clock said.
+
+Two limits. No call is faster than the bytes that it must read at the data sheet's peak; a little is
+forgiven for what a cache may still hold. And one call with the device idle before and after takes
+no less than a call that does nothing plus the device time that the graph lane shows, less a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.device.runners import RunnerDevice
+from assay.judge.case import Case
+from assay.judge.twin import bytes_moved
+from assay.spec.lane import Lane
+from assay.spec.status import Status
+from assay.spec.status import ViolationKind
+from assay.spec.task import Function
+from assay.spec.task import Role
+from assay.spec.verdict import RowVerdict
+from assay.spec.workload import Row
+
+CACHED_SHARE = 0.10
+"""Of the bytes that must be read, what may come from a cache: buffers are at least three times as
+large as it, and at the usual gigabyte it holds a sixteenth of them."""
+LATENCY_BOUND_US = 15.0
+"""How long work can stay hidden from a read-back by the copy engine."""
+
+
+def first_impossible(
+    case: Case, rows: Sequence[RowVerdict], device: RunnerDevice
+) -> RowVerdict | None:
+    """The first row whose candidate is faster than it can be, as a violation."""
+    for verdict in rows:
+        reason = _too_fast(case, verdict, device) or _too_prompt(verdict, rows, device)
+        if reason is not None:
+            return RowVerdict(
+                row=verdict.row,
+                lane=verdict.lane,
+                status=Status.VIOLATION,
+                reason=reason,
+                violation=ViolationKind.IMPOSSIBLE_TIME,
+            )
+    return None
+
+
+def _too_fast(case: Case, verdict: RowVerdict, device: RunnerDevice) -> str | None:
+    peak = device.peak_bytes_per_second
+    if peak is None or verdict.candidate_us is None or not verdict.lane.decides:
+        return None
+    row = next(row for row in case.rows if row.id == verdict.row)
+    read = _must_read(case.function_of(row), row)
+    least = (1 - CACHED_SHARE) * read / peak * 1e6
+    if verdict.candidate_us >= least:
+        return None
+    return (
+        f"{verdict.candidate_us:.2f} µs a call, but {read} bytes cannot be read in less than "
+        f"{least:.2f} µs"
+    )
+
+
+def _must_read(function: Function, row: Row) -> int:
+    """Bytes that no solution can do without: all inputs but tables that are read by index, of
+    which a call may need a line or two."""
+    indexed = {a.integers[1] for a in function.arguments if a.integers is not None}
+    kept = tuple(
+        argument
+        for argument in function.arguments
+        if argument.role is not Role.INPUT or indexed.isdisjoint(argument.shape)
+    )
+    return bytes_moved(function.model_copy(update={"arguments": kept}), row)[0]
+
+
+def _too_prompt(
+    verdict: RowVerdict, rows: Sequence[RowVerdict], device: RunnerDevice
+) -> str | None:
+    if verdict.lane is not Lane.LATENCY or verdict.candidate_us is None:
+        return None
+    graphs = (other for other in rows if other.lane is Lane.GRAPH and other.row == verdict.row)
+    graph = next((other.candidate_us for other in graphs), None)
+    empty = device.empty_ns.get(Lane.LATENCY)
+    if graph is None or empty is None:
+        return None
+    least = empty / 1000 + graph - LATENCY_BOUND_US
+    if verdict.candidate_us >= least:
+        return None
+    return (
+        f"{verdict.candidate_us:.1f} µs for one call, less than an empty call ({empty / 1000:.1f}) "
+        f"and its device time ({graph:.1f}) allow"
+    )

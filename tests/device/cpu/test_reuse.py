@@ -1,0 +1,107 @@
+"""Batches longer than their slots: known slots are called again, and none may be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from assay.device import Reading
+from assay.device.cpu import CpuDevice
+from assay.device.failure import ProcessFailure
+from assay.device.runners import RowSource
+from assay.device.runners import RunnerProcess
+from assay.device.runners.turn import FEWEST_SLOTS
+from assay.spec.lane import Lane
+from assay.spec.status import ViolationKind
+from tests.device.cpu.making import PLAIN
+from tests.device.cpu.making import program
+from tests.device.cpu.making import rows
+from tests.device.cpu.making import source_of
+
+BODY = "    torch.mul(x, 2, out=y)\n    y.add_(bias)\n"
+
+
+class FewSlots(CpuDevice):
+    def slots_for(self, source: RowSource, wanted: int, lane: Lane) -> int:
+        return FEWEST_SLOTS + 4
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[CpuDevice]:
+    with FewSlots() as opened:
+        opened.rows = {row.id: source_of(row) for row in rows()}
+        yield opened
+
+
+def failure_of(device: CpuDevice, source: str, lane: Lane = Lane.THROUGHPUT) -> ProcessFailure:
+    with device.start(program(source)) as process, pytest.raises(ProcessFailure) as caught:
+        _time(process, lane, turns=60)
+    return caught.value
+
+
+def _time(process: RunnerProcess, lane: Lane, turns: int) -> list[Reading]:
+    return [process.time("n4096", lane, 80, 4) for _ in range(turns)]
+
+
+def test_an_honest_solution_is_timed_however_often_its_slots_come_again(
+    device: CpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.device.runners.process._KEPT_SHARE", 1.0)
+    with device.start(program(PLAIN)) as process:
+        readings = _time(process, Lane.THROUGHPUT, turns=20)
+        kept = list(process.kept)
+    assert all(reading.nanoseconds > 0 for reading in readings)
+    assert len(kept) == 20
+    for call in kept:
+        content = call.inputs["x"]
+        assert content is not None
+        assert (call.outputs["y"] == 2 * content + 0.5).all()
+
+
+def test_a_solution_that_leaves_out_known_slots_is_found(device: CpuDevice) -> None:
+    source = (
+        "import torch\nknown = {}\ndef twice(x, y, *, bias):\n"
+        "    # The content of a slot is new in every batch; within one it stays.\n"
+        "    if known.get(y.data_ptr()) == float(x.sum()):\n        return\n"
+        "    known[y.data_ptr()] = float(x.sum())\n" + BODY
+    )
+    failure = failure_of(device, source)
+    assert failure.violation is ViolationKind.SKIPPED_CALL
+    assert str(failure) == "it left out a call of a known slot"
+
+
+def test_a_solution_that_leaves_out_some_of_them_late_is_found(device: CpuDevice) -> None:
+    source = (
+        "import torch, random\nknown = {}\ndef twice(x, y, *, bias):\n"
+        "    value, count = known.get(y.data_ptr(), (None, 0))\n"
+        "    count = count + 1 if value == float(x.sum()) else 0\n"
+        "    known[y.data_ptr()] = (float(x.sum()), count)\n"
+        "    if count > 2 and random.random() < 0.3:\n        return\n" + BODY
+    )
+    assert failure_of(device, source).violation is ViolationKind.SKIPPED_CALL
+
+
+def test_without_spoiling_a_slot_nobody_would_have_seen_it(
+    device: CpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The defence switched off: the same solution passes."""
+    monkeypatch.setattr("assay.device.runners.process.RunnerProcess._gates", lambda *_: {})
+    source = (
+        "import torch\nknown = {}\ndef twice(x, y, *, bias):\n"
+        "    if known.get(y.data_ptr()) == float(x.sum()):\n        return\n"
+        "    known[y.data_ptr()] = float(x.sum())\n" + BODY
+    )
+    with device.start(program(source)) as process:
+        readings = _time(process, Lane.THROUGHPUT, turns=5)
+    assert all(reading.nanoseconds > 0 for reading in readings)
+
+
+def test_in_the_latency_lane_every_ring_is_looked_at(device: CpuDevice) -> None:
+    source = (
+        "import torch, threading, time\n"
+        "def later(x, y, bias):\n    time.sleep(0.002)\n" + BODY + "def twice(x, y, *, bias):\n"
+        "    threading.Thread(target=later, args=(x, y, bias), daemon=True).start()\n"
+    )
+    failure = failure_of(device, source, Lane.LATENCY)
+    assert failure.violation is ViolationKind.EARLY_RING

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from assay.device.runners.host_memory import HostMemory
+from assay.device.runners.layout import GUARD
+from assay.device.runners.layout import lay_out
+from assay.device.runners.layout import slots_for
+from assay.device.runners.views import Poison
+from assay.device.runners.views import Views
+from assay.spec.dtype import DType
+from assay.spec.errors import UsageError
+from assay.spec.task import Argument
+from assay.spec.task import Function
+from assay.spec.task import Role
+from assay.spec.workload import Row
+from assay.spec.workload import TensorSpec
+
+FUNCTION = Function(
+    name="f",
+    summary="s",
+    arguments=(
+        Argument(name="x", role=Role.INPUT, shape=("n",), dtypes=(DType.FLOAT32,)),
+        Argument(name="w", role=Role.INPUT, shape=("n",), dtypes=(DType.FLOAT32,), constant=True),
+        Argument(name="y", role=Role.OUTPUT, shape=("n",), dtypes=(DType.FLOAT32,)),
+    ),
+)
+
+
+def row(elements: int) -> Row:
+    spec = TensorSpec(shape=(elements,), dtype=DType.FLOAT32)
+    return Row(id="r", function="f", tensors={"x": spec, "w": spec, "y": spec})
+
+
+def test_nothing_overlaps_and_every_tensor_has_guards_on_both_sides() -> None:
+    layout = lay_out(FUNCTION, row(100), slots=3)
+    spans = [(layout.places["w"].start, 400)]
+    for slot in range(3):
+        spans += [(layout.start(layout.places[name], slot), 400) for name in ("x", "y")]
+    spans.sort()
+    assert spans[0][0] >= GUARD
+    for (start, length), (following, _) in pairwise(spans):
+        assert following - (start + length) >= GUARD
+    assert spans[-1][0] + 400 + GUARD <= layout.bytes
+    assert all(start % 64 == 0 for start, _ in spans)
+
+
+def test_a_constant_stands_once_for_all_slots() -> None:
+    layout = lay_out(FUNCTION, row(8), slots=5)
+    place = layout.places["w"]
+    assert {layout.start(place, slot) for slot in range(5)} == {place.start}
+
+
+def test_each_call_has_a_slot_and_slots_span_three_caches() -> None:
+    one = lay_out(FUNCTION, row(1024), 1).slot_bytes
+    assert slots_for(FUNCTION, row(1024), 10, cache_bytes=1 << 20, most_bytes=1 << 30) == -(
+        -3 * (1 << 20) // one
+    )
+    assert slots_for(FUNCTION, row(1024), 5000, cache_bytes=1 << 20, most_bytes=1 << 30) == 5000
+    # Three caches do not fit: as many as the calls need.
+    assert slots_for(FUNCTION, row(1024), 10, cache_bytes=1 << 20, most_bytes=1 << 20) == 10
+
+
+def test_a_row_that_cannot_fit_is_refused_with_its_size() -> None:
+    with pytest.raises(UsageError, match=r"row r needs 15 MiB for 10 calls, more than 1 MiB"):
+        slots_for(FUNCTION, row(200_000), 10, cache_bytes=1, most_bytes=1 << 20)
+
+
+def test_poison_is_seen_where_it_was_and_missed_where_it_was_not() -> None:
+    layout = lay_out(FUNCTION, row(64), slots=2)
+    views = Views(HostMemory(layout.bytes, "test"), layout)
+    poison = Poison.fresh()
+    views.poison(poison, slice(0, 2))
+    assert views.untouched(0, poison)
+    assert views.wholly_poisoned(0, poison)
+    assert views.broken_guard(0, poison) is None
+
+    views.tensor(layout.places["y"], 0)[5] = 1.0
+    assert not views.untouched(0, poison)
+    assert views.untouched(1, poison)
+    assert not views.wholly_poisoned(0, Poison(poison.byte % 254 + 1))
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_one_byte_beside_a_tensor_breaks_its_guard(before: bool) -> None:
+    layout = lay_out(FUNCTION, row(64), slots=2)
+    arena = HostMemory(layout.bytes, "test")
+    views = Views(arena, layout)
+    poison = Poison.fresh()
+    views.poison(poison, slice(0, 2))
+    start = layout.start(layout.places["y"], 1)
+    arena.flat[start - 1 if before else start + 256] ^= 1
+    assert views.broken_guard(1, poison) == "y"
+    assert views.broken_guard(0, poison) is None
+
+
+def test_the_storage_of_all_slots_is_one_matrix() -> None:
+    layout = lay_out(FUNCTION, row(16), slots=4)
+    views = Views(HostMemory(layout.bytes, "test"), layout)
+    matrix = views.storage(layout.places["x"])
+    assert matrix.shape == (4, 16)
+    matrix[2] = 7.0
+    assert views.tensor(layout.places["x"], 2).tolist() == [7.0] * 16
+    assert views.tensor(layout.places["x"], 1).tolist() == [0.0] * 16
