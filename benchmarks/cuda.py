@@ -329,7 +329,7 @@ def cost(seconds: float) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as ledger:
             stored = judge(
                 RMS,
-                "triton",
+                "tie",
                 ledger=Path(ledger),
                 budget=Budget(task_seconds=seconds),
                 unadmitted=True,

@@ -40,14 +40,17 @@ from assay.wire.gpu_memory import Driver
 
 __all__ = ["CudaDevice", "open_device"]
 
+_HIDDEN_US = 300.0
+"""Work that can still be running when a batch is closed, and not be seen."""
 _TRAITS = {
-    # Resolution: one read-back by the copy engine closes a batch.
+    # Resolution: half of what a batch can hide (_HIDDEN_US), so that the floor, which is two ticks
+    # of the shorter side's batch at least, is never below what a hostile runner could gain by it.
     Lane.THROUGHPUT: LaneTraits(
         batch_seconds=0.060,
         warm_launches=64,
         warm_seconds=0.005,
         turn_seconds=0.012,
-        resolution=2e-5,
+        resolution=_HIDDEN_US / 2e6,
     ),
     Lane.LATENCY: LaneTraits(
         batch_seconds=0.004,
@@ -61,7 +64,7 @@ _TRAITS = {
         warm_launches=16,
         warm_seconds=0.005,
         turn_seconds=0.012,
-        resolution=2e-5,
+        resolution=_HIDDEN_US / 2e6,
     ),
     Lane.EVENTS: LaneTraits(
         batch_seconds=0.020,
@@ -86,8 +89,6 @@ _ROTATION_BYTES = 1 << 30
 _GRAPH_SLOTS = 64
 _HOST_BYTES = 24 << 30
 """What a solution may add to the host memory that torch takes."""
-_LATE_US = 300.0
-"""Beyond the usual time in which the device is free after a turn."""
 _LATE_TURNS = 3
 """Of one process: once may be an accident of the host."""
 _TRIAL_TURNS = 15
@@ -202,7 +203,7 @@ class CudaDevice(RunnerDevice):
         found = probes.watch.compare(before, after, ours, held=len(ours))
         self._free_us = probes.free.microseconds()
         late = self._free_us - probes.free.usual_us
-        if not probes.free.usual_us or late <= _LATE_US:
+        if not probes.free.usual_us or late <= _HIDDEN_US:
             return found
         pid = process.runner.pid
         self._late[pid] = self._late.get(pid, 0) + 1
