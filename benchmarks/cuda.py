@@ -11,12 +11,10 @@ import argparse
 import math
 import statistics
 import struct
-import tempfile
 import time
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,6 +30,7 @@ from assay.judge.inputs import make_inputs
 from assay.judge.inputs import seeded
 from assay.judge.referee import Judgement
 from assay.judge.referee import Referee
+from assay.judge.sitting import RowRecord
 from assay.judge.twin import bytes_moved
 from assay.judge.twin import twin_program
 from assay.spec.distribution import Distribution
@@ -46,7 +45,7 @@ from assay.spec.task import Task
 from assay.spec.workload import Row
 from assay.spec.workload import Workloads
 from assay.task import load_task
-from assay.task.judging import judge
+from assay.task.load import load_baseline
 from benchmarks.record import record
 
 RMS = "cuda/rms_norm"
@@ -161,21 +160,34 @@ def show(found: Mapping[str, Any]) -> None:
 # -- the parts
 
 
-def against_itself(seconds: float) -> dict[str, Any]:
-    """The baseline against itself: host-bound and device-bound rows, two lanes."""
+def against_itself(seconds: float, lanes: tuple[Lane, ...] = (Lane.THROUGHPUT,)) -> dict[str, Any]:
+    """The baseline against itself on all ten rows: what is left is noise, and what it costs."""
     folder = load_task(RMS)
-    baseline = str(folder.path / "baselines" / folder.task.primary_baseline.name)
-    with tempfile.TemporaryDirectory() as ledger:
-        stored = judge(
-            RMS,
-            baseline,
-            ledger=Path(ledger),
-            lanes=(Lane.THROUGHPUT, Lane.LATENCY),
-            budget=Budget(task_seconds=seconds),
-            unadmitted=True,
-        )
-    found = told(stored.judgement)
+    return _itself(folder.workloads.rows, seconds, lanes)
+
+
+def small_against_itself(seconds: float) -> dict[str, Any]:
+    """The same on the host-bound rows alone, with more time, in both lanes."""
+    sizes = moved(RMS)
+    rows = load_task(RMS).workloads.rows
+    few = tuple(row for row in rows if sizes[row.id] <= HOST_BOUND_BYTES)
+    return _itself(few, seconds, (Lane.THROUGHPUT, Lane.LATENCY))
+
+
+def _itself(rows: tuple[Row, ...], seconds: float, lanes: tuple[Lane, ...]) -> dict[str, Any]:
+    folder = load_task(RMS)
+    loaded = load_baseline(folder)
+    side = Contender(loaded.sealed, loaded.sources)
+    case = Case(folder.task, folder.content_hash, rows, folder.reference, side, side)
+    begun = time.monotonic()
+    referee = Referee(case, budget=Budget(task_seconds=seconds), lanes=lanes)
+    judgement = referee.judge()
+    wall = time.monotonic() - begun
+    inside = sum(s.nanoseconds for record in judgement.records for s in record.samples) / 1e9
+    inside += sum(n for record in judgement.records for n in record.twin_nanoseconds) / 1e9
+    found = told(judgement)
     show(found)
+    print(f"  {wall:.1f} s, {inside / wall:.0%} inside timed batches", flush=True)
     sizes = moved(RMS)
     kinds = {
         "device_bound": {row for row, size in sizes.items() if size >= DEVICE_BOUND_BYTES},
@@ -186,9 +198,27 @@ def against_itself(seconds: float) -> dict[str, Any]:
             [row for row in found["rows"] if row["lane"] == lane and row["row"] in members]
         )
         for kind, members in kinds.items()
-        for lane in (Lane.THROUGHPUT.value, Lane.LATENCY.value)
+        for lane in lanes
     }
-    return {**found, "groups": groups, "device": dict(stored.judgement.device)}
+    print(groups, flush=True)
+    spread = {f"{r.row}_{r.lane}": _spread(r) for r in judgement.records}
+    return {
+        **found,
+        "groups": groups,
+        "spread": spread,
+        "wall_seconds": wall,
+        "timed_seconds": inside,
+        "device": dict(judgement.device),
+    }
+
+
+def _spread(record: RowRecord) -> dict[str, list[float]]:
+    """By process, the median microseconds of a call: what varies from process to process."""
+    by: dict[str, list[float]] = {}
+    for sample in record.samples:
+        key = f"{sample.generation}_{sample.side}"
+        by.setdefault(key, []).append(sample.nanoseconds / sample.launches / 1000)
+    return {key: [round(value, 2) for value in values] for key, values in by.items()}
 
 
 def _group(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -248,21 +278,26 @@ def _pair_us(x: torch.Tensor, y: torch.Tensor, cycles: int) -> float:
     return statistics.median(event_microseconds(call, repeats=50) for _ in range(5))
 
 
-# Leaves the last calls of a batch pending and says that it is done: `keep` of them.
+# Says that it is done `hidden` microseconds before it is, by what it knows of its own calls.
 EARLY = """
 import gc
+import time
 import torch
 from assay.runner import machine
+HIDDEN_US, CALL_US = {hidden}, {call}
 events = []
-real = None
 def copy(x, y):
     y.copy_(x)
     event = torch.cuda.Event()
     event.record()
     events.append(event)
 def early():
-    if len(events) > {keep}:
-        events[-1 - {keep}].synchronize()
+    whole = int(HIDDEN_US // CALL_US)
+    if len(events) > whole + 1:
+        events[-2 - whole].synchronize()
+    end = time.perf_counter_ns() + int((CALL_US - HIDDEN_US % CALL_US) * 1000)
+    while events and time.perf_counter_ns() < end:
+        pass
     events.clear()
 for found in gc.get_objects():
     if isinstance(found, machine.GpuMachine):
@@ -283,64 +318,17 @@ def copy(x, y):
 
 def early_ring(seconds: float) -> dict[str, Any]:
     """A runner that says it is done while 20 to 500 µs of its work are still to come."""
+    call_us = 83.0  # of a copy that moves 332 MB
     outcome: dict[str, Any] = {}
-    call_us = 20.0  # a copy of 66 MB moved
     for hidden in (20, 50, 100, 200, 500):
-        keep = max(1, round(hidden / call_us))
-        case = copy_case(EARLY.format(keep=keep), (66.0,), RECORDING)
-        for lane in (Lane.THROUGHPUT, Lane.LATENCY):
-            lanes = (Lane.THROUGHPUT,) if lane is Lane.THROUGHPUT else (Lane.THROUGHPUT, lane)
-            if lane is Lane.LATENCY and hidden > 20:
-                continue  # a single call has one call's work to hide
-            try:
-                found = told(
-                    Referee(case, budget=Budget(task_seconds=seconds), lanes=lanes).judge()
-                )
-            except Exception as error:  # noqa: BLE001 - a benchmark goes on to its next part
-                found = {"verdict": "error", "reason": repr(error), "rows": []}
-            outcome[f"{hidden}us_{lane.value}"] = {
-                "verdict": found["verdict"],
-                "geomean": found.get("geomean"),
-                "rows": [
-                    (r["row"], r["lane"], r["status"], r["ratio"], r["reason"])
-                    for r in found["rows"]
-                ],
-            }
-            print(hidden, lane.value, outcome[f"{hidden}us_{lane.value}"], flush=True)
+        case = copy_case(EARLY.format(hidden=hidden, call=call_us), (332.0,), RECORDING)
+        lanes = (Lane.THROUGHPUT, Lane.LATENCY) if hidden < call_us else (Lane.THROUGHPUT,)
+        for lane in lanes:
+            referee = Referee(case, budget=Budget(task_seconds=seconds), lanes=(lane,))
+            found = told(referee.judge())
+            show(found)
+            outcome[f"{hidden}us_{lane}"] = found
     return {"call_us": call_us, "outcome": outcome}
-
-
-def cost(seconds: float) -> dict[str, Any]:
-    """A verdict on ten rows, two sides, throughput lane: how long, and how much of it timed."""
-    inside = 0
-    from assay.device.runners import process as runner_process
-
-    original = runner_process.RunnerProcess._stream
-
-    def counted(self: Any, *arguments: Any) -> int:
-        nonlocal inside
-        taken = original(self, *arguments)
-        inside += taken
-        return taken
-
-    runner_process.RunnerProcess._stream = counted  # type: ignore[assignment,method-assign]
-    begun = time.monotonic()
-    try:
-        with tempfile.TemporaryDirectory() as ledger:
-            stored = judge(
-                RMS,
-                "tie",
-                ledger=Path(ledger),
-                budget=Budget(task_seconds=seconds),
-                unadmitted=True,
-            )
-    finally:
-        runner_process.RunnerProcess._stream = original  # type: ignore[method-assign]
-    wall = time.monotonic() - begun
-    found = told(stored.judgement)
-    show(found)
-    print(f"  {wall:.1f} s, {inside / 1e9 / wall:.0%} inside timed batches", flush=True)
-    return {**found, "wall_seconds": wall, "timed_seconds": inside / 1e9}
 
 
 def overhead(_: float) -> dict[str, Any]:
@@ -450,7 +438,7 @@ def flush(_: float) -> dict[str, Any]:
     flush; the same for a runner that asks for its lines to persist."""
     found: dict[str, Any] = {}
     for name, flag in (("plain", False), ("persisting", True)):
-        case = copy_case(f"PERSIST = {flag}\n{SWEEP}", (33.0,))
+        case = copy_case(f"PERSIST = {flag}\n{SWEEP}", (16.0,))
         with CudaDevice() as device, device.referee_core():
             row = case.rows[0]
             source = _source(case, row, device)
@@ -515,7 +503,7 @@ known = {}
 def copy(x, y):
     key = y.data_ptr()
     known[key] = known.get(key, 0) + 1
-    if known[key] > 6 and known[key] % 3 == 0:
+    if known[key] > 200 and known[key] % 3 == 0:
         return
     y.copy_(x)
 """
@@ -535,10 +523,10 @@ PARTS: dict[str, tuple[Callable[[float], dict[str, Any]], float]] = {
     "flush": (flush, 0.0),
     "spoiling": (spoiling, 0.0),
     "left-out": (left_out, 6.0),
-    "cost": (cost, 62.0),
     "slower": (slower, 16.0),
-    "early-ring": (early_ring, 6.0),
-    "against-itself": (against_itself, 160.0),
+    "early-ring": (early_ring, 10.0),
+    "against-itself": (against_itself, 62.0),
+    "small-against-itself": (small_against_itself, 100.0),
 }
 
 

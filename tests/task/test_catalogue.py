@@ -13,6 +13,8 @@ SHIPPED = [
     "cpu/layer_norm_scale_shift",
     "cpu/rms_norm",
     "cpu/rotary_embedding",
+    "cuda/rms_norm",
+    "cuda/scale_residual",
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from typing import Annotated
+from typing import Any
 from typing import Self
 
 from pydantic import Field
@@ -145,6 +146,8 @@ class Task(Document):
             raise ValueError("two functions have one name")
         if len({baseline.name for baseline in self.baselines}) != len(self.baselines):
             raise ValueError("two baselines have one name")
+        if len({item.mutant for item in self.equivalent_mutants}) != len(self.equivalent_mutants):
+            raise ValueError("a mutant is declared equivalent twice")
         primary = [baseline.name for baseline in self.baselines if baseline.primary]
         if len(primary) != 1:
             raise ValueError(f"exactly one baseline is primary, not {len(primary)}")
@@ -157,6 +160,14 @@ class Task(Document):
         for axis in argument.shape:
             if isinstance(axis, str) and axis.removeprefix("*") not in self.domain.axes:
                 raise ValueError(f"argument {argument.name}: axis {axis} is not in the domain")
+
+    def content(self) -> dict[str, Any]:
+        """Without the device where it is the default: evidence refers to tasks by a hash of this,
+        and that of a task from before there was a choice must stay what it was."""
+        content = super().content()
+        if self.device is DeviceKind.CPU:
+            del content["device"]
+        return content
 
     @property
     def primary_baseline(self) -> Baseline:

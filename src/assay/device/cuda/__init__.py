@@ -46,7 +46,7 @@ _TRAITS = {
     # Resolution: half of what a batch can hide (_HIDDEN_US), so that the floor, which is two ticks
     # of the shorter side's batch at least, is never below what a hostile runner could gain by it.
     Lane.THROUGHPUT: LaneTraits(
-        batch_seconds=0.060,
+        batch_seconds=0.100,
         warm_launches=64,
         warm_seconds=0.005,
         turn_seconds=0.012,
@@ -60,7 +60,7 @@ _TRAITS = {
         resolution=1e-6,
     ),
     Lane.GRAPH: LaneTraits(
-        batch_seconds=0.060,
+        batch_seconds=0.100,
         warm_launches=16,
         warm_seconds=0.005,
         turn_seconds=0.012,

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+
+_TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,44 @@ class Cores:
 
 
 def choose_cores() -> Cores:
+    return assign(os.sched_getaffinity(0), siblings_of)
+
+
+def assign(allowed: Iterable[int], siblings: Callable[[int], set[int]]) -> Cores:
     """The first allowed core for the referee, the last for the runners: interrupts tend to be
-    served by the first."""
-    allowed = sorted(os.sched_getaffinity(0))
-    return Cores(referee=allowed[0], runner=allowed[-1])
+    served by the first. A referee that waits on the other thread of a runner's core would slow it
+    by a third and more, so such a core is taken only where there is no other.
+
+    >>> assign(range(4), lambda core: {core, core ^ 1})
+    Cores(referee=0, runner=3)
+    >>> assign((2, 3), lambda core: {core, core ^ 1})
+    Cores(referee=2, runner=3)
+    >>> assign((0, 1, 2, 3), lambda core: {core, (core + 3) % 6})
+    Cores(referee=1, runner=3)
+    """
+    order = sorted(allowed)
+    runner = order[-1]
+    apart = [core for core in order if core not in siblings(runner)]
+    return Cores(referee=(apart or order)[0], runner=runner)
+
+
+def siblings_of(core: int) -> set[int]:
+    """The cores that are threads of one with this, itself among them."""
+    try:
+        text = Path(_TOPOLOGY.format(core)).read_text()
+    except OSError:
+        return {core}
+    return {core, *parse_cores(text)}
+
+
+def parse_cores(text: str) -> set[int]:
+    """
+    >>> sorted(parse_cores("0,4-6\\n"))
+    [0, 4, 5, 6]
+    """
+    found: set[int] = set()
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        if first.isdigit():
+            found.update(range(int(first), int(last or first) + 1))
+    return found

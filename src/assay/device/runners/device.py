@@ -139,10 +139,11 @@ class RunnerDevice(Device[Program]):
 
     @contextlib.contextmanager
     def referee_core(self) -> Iterator[None]:
-        """Keep this process off the runners' core for as long as it measures."""
+        """Keep this process on a core of its own for as long as it measures: were it to wander, it
+        would disturb the runners' core from some places and not from others."""
         allowed = os.sched_getaffinity(0)
         if not self._cores.shared:
-            os.sched_setaffinity(0, allowed - {self._cores.runner})
+            os.sched_setaffinity(0, {self._cores.referee})
         try:
             yield
         finally:

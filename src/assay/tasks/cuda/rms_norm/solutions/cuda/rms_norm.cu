@@ -22,7 +22,7 @@ constexpr int kFew = 2, kMany = 4;
 constexpr int kFewTeam = 256, kManyTeam = 512;
 
 // All is computed one precision wider than the data. A float32 sum in another order than the
-// baseline's would be outside its limits on one call in thirty that has few rows.
+// baseline's breaks the limits on calls of few rows: one in thirty of the domain's float32 calls.
 template <typename T>
 struct Wide {
     using type = float;
