@@ -96,7 +96,7 @@ def known(runs: int) -> set[tuple[str, str]]:
 def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--budget", type=float, default=12.0)
+    parser.add_argument("--budget", type=float, default=24.0)
     parser.add_argument("--task", action="append", choices=TASKS)
     parser.add_argument("--candidate", action="append", choices=list(EXPECTED))
     chosen = parser.parse_args(None if arguments is None else list(arguments))

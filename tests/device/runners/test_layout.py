@@ -83,6 +83,19 @@ def test_poison_is_seen_where_it_was_and_missed_where_it_was_not() -> None:
     assert not views.wholly_poisoned(0, Poison(poison.byte % 254 + 1))
 
 
+def test_between_batches_outputs_and_guards_are_poisoned_and_inputs_left_alone() -> None:
+    layout = lay_out(FUNCTION, row(64), slots=3)
+    views = Views(HostMemory(layout.bytes, "test"), layout)
+    views.tensor(layout.places["x"], 1).fill_(3.0)
+    views.poison_outputs(Poison(77), slice(1, 3))
+    assert views.untouched(1, Poison(77))
+    assert views.untouched(2, Poison(77))
+    assert views.broken_guard(1, Poison(77)) is None
+    assert views.tensor(layout.places["x"], 1).tolist() == [3.0] * 64
+    assert not views.untouched(0, Poison(77))
+    assert views.broken_guard(0, Poison(77)) is not None
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_one_byte_beside_a_tensor_breaks_its_guard(before: bool) -> None:
     layout = lay_out(FUNCTION, row(64), slots=2)

@@ -154,7 +154,7 @@ class RunnerProcess(Process):
             warm_launches,
             self.lot,
         )
-        session.views.poison(poison, turn.window)
+        session.views.poison_outputs(poison, turn.window)
         session.pools.refresh(session.views, turn.window)
         self.device.hand_over()
         reading = self._timed(session, turn, lane)
@@ -218,8 +218,9 @@ class RunnerProcess(Process):
         if self._current == session.name:
             return
         session.pools = self.device.pools_for(source, session.layout)
-        contents = source.fresh()
-        for place in session.layout.constants():
+        constants = session.layout.constants()
+        contents = source.fresh() if constants else {}
+        for place in constants:
             content = contents[place.argument.name]
             assert content is not None
             session.views.tensor(place, 0).copy_(content)

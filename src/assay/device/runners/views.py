@@ -68,6 +68,22 @@ class Views:
             self._guards(place, 0)[0].fill_(poison.byte)
             self._guards(place, 0)[1].fill_(poison.byte)
 
+    def poison_outputs(self, poison: Poison, window: slice) -> None:
+        """Outputs and all guards of a window's slots, where every other byte is about to be
+        written anyway: half the memory of `poison`, which counts between two batches."""
+        for place in self.layout.outputs():
+            self._bytes(place, 0, place.storage_bytes)[window].fill_(poison.byte)
+        for place in self.layout.places.values():
+            slots = slice(0, 1) if place.argument.constant else window
+            self._bytes(place, -GUARD, GUARD)[slots].fill_(poison.byte)
+            self._bytes(place, place.storage_bytes, GUARD)[slots].fill_(poison.byte)
+
+    def _bytes(self, place: Place, offset: int, count: int) -> torch.Tensor:
+        """So many bytes at an offset from a place's start, one slot a line."""
+        slots = 1 if place.argument.constant else self.layout.slots
+        start = self.layout.start(place, 0) + offset
+        return self._memory.flat.as_strided((slots, count), (self.layout.slot_bytes, 1), start)
+
     def _guards(self, place: Place, slot: int) -> tuple[torch.Tensor, torch.Tensor]:
         start = self.layout.start(place, slot)
         end = start + place.storage_bytes
@@ -86,13 +102,14 @@ class Views:
     def untouched(self, slot: int, poison: Poison) -> bool:
         """Whether a slot's outputs still hold nothing but poison."""
         return all(
-            bool((self.raw(place, slot) == poison.byte).all()) for place in self.layout.outputs()
+            _is_filled(self.raw(place, slot), poison.byte) for place in self.layout.outputs()
         )
 
     def wholly_poisoned(self, slot: int, poison: Poison) -> bool:
         """Whether some output of a slot that was called is nothing but poison."""
         return any(
-            bool((self.raw(place, slot) == poison.byte).all())
+            _looks_filled(self.raw(place, slot), poison.byte)
+            and _is_filled(self.raw(place, slot), poison.byte)
             for place in self.layout.outputs()
             if place.storage_bytes >= _FEWEST_BYTES
         )
@@ -101,3 +118,18 @@ class Views:
         """The bytes of one argument in one slot."""
         start = self.layout.start(place, slot)
         return self._memory.flat[start : start + place.storage_bytes]
+
+
+def _is_filled(raw: torch.Tensor, byte: int) -> bool:
+    """Whether every byte is this one; eight at a time, since storages begin at multiples of 64."""
+    whole = raw.numel() // 8 * 8
+    eight = int.from_bytes(bytes([byte]) * 8, "little", signed=True)
+    return bool((raw[:whole].view(torch.int64) == eight).all()) and bool(
+        (raw[whole:] == byte).all()
+    )
+
+
+def _looks_filled(raw: torch.Tensor, byte: int) -> bool:
+    """The same of a few bytes; false for nearly every output that was written."""
+    step = max(1, raw.numel() // 64)
+    return bool((raw[::step] == byte).all())
