@@ -30,6 +30,9 @@ class Reading:
     nanoseconds: int
     disturbances: tuple[Disturbance, ...] = ()
     clock_mhz: int | None = None
+    paces: tuple[int, ...] = ()
+    """Nanoseconds of a fixed piece of work on the runners' core, before and after the batch: where
+    another guest of the machine takes turns on that core, they differ."""
 
 
 class Process(abc.ABC):

@@ -27,6 +27,7 @@ from assay.device.failure import ProcessFailure
 from assay.spec.lane import Lane
 from assay.spec.rules import Budget
 from assay.spec.rules import Rules
+from assay.spec.sample import Disturbance
 from assay.spec.sample import Pair
 from assay.spec.sample import Sample
 from assay.spec.sample import Side
@@ -98,6 +99,20 @@ class SideFailed(Exception):  # noqa: N818 - a result, raised
         self.row = row
         self.lane = lane
         self.failure = failure
+
+
+def host_drifted(readings: Sequence[Reading], most: float) -> tuple[Disturbance, ...]:
+    """Whether the host changed its pace within a block: then its readings are not comparable.
+
+    >>> host_drifted([Reading(1, paces=(100, 101)), Reading(1, paces=(103, 100))], 0.05)
+    ()
+    >>> host_drifted([Reading(1, paces=(100, 101)), Reading(1, paces=(100, 130))], 0.05)
+    (<Disturbance.CLOCK_STEP: 'clock_step'>,)
+    """
+    paces = [pace for reading in readings for pace in reading.paces]
+    if paces and max(paces) > (1 + most) * min(paces):
+        return (Disturbance.CLOCK_STEP,)
+    return ()
 
 
 AfterRow = Callable[["RowRecord", Mapping[Side, Process]], None]
@@ -187,8 +202,9 @@ class Sitting(Generic[P]):
         self, record: RowRecord, generation: int, processes: Mapping[Side, Process]
     ) -> None:
         for number, (pair, sides) in enumerate(self._blocks(record.plan, generation)):
-            for position, side in enumerate(sides):
-                reading = self._reading(record, processes, side)
+            readings = [self._reading(record, processes, side) for side in sides]
+            drifted = host_drifted(readings, self._rules.host_drift)
+            for position, (side, reading) in enumerate(zip(sides, readings, strict=True)):
                 record.samples.append(
                     Sample(
                         generation=generation,
@@ -198,7 +214,7 @@ class Sitting(Generic[P]):
                         side=side,
                         launches=record.plan.launches,
                         nanoseconds=reading.nanoseconds,
-                        disturbances=reading.disturbances,
+                        disturbances=tuple(dict.fromkeys((*reading.disturbances, *drifted))),
                         clock_mhz=reading.clock_mhz,
                     )
                 )

@@ -34,15 +34,18 @@ class BytesMemory:
 
     def __init__(self, flat: torch.Tensor) -> None:
         self._flat = flat
+        self._as: dict[torch.dtype, torch.Tensor] = {}
         self.address = flat.data_ptr()
 
     def tensor(self, spec: dict[str, Any], start: int) -> torch.Tensor:
         dtype: torch.dtype = getattr(torch, spec["dtype"])
         if spec["storage_bytes"] == 0:
             return torch.empty(spec["shape"], dtype=dtype, device=self._flat.device)
-        piece = self._flat[start : start + spec["storage_bytes"]].view(dtype)
-        first = piece.storage_offset() + spec["offset"]
-        return piece.as_strided(spec["shape"], spec["strides"], first)
+        if dtype not in self._as:
+            whole = self._flat.numel() // dtype.itemsize * dtype.itemsize
+            self._as[dtype] = self._flat[:whole].view(dtype)
+        first = start // dtype.itemsize + spec["offset"]
+        return self._as[dtype].as_strided(spec["shape"], spec["strides"], first)
 
 
 class HostMachine:

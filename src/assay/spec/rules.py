@@ -58,6 +58,8 @@ class Rules(Document):
     """Stop when the chance that the rest of the budget decides is below this."""
     most_dropped: Relative = 0.34
     """With a larger share of disturbed blocks the row is unclear."""
+    host_drift: Relative = 0.05
+    """Readings of one block whose host was slower or faster by more than this are not compared."""
     loss_bound: Annotated[float, Field(gt=0, le=1)] = 0.97
     """A row whose ratio's upper bound is below this is lost; promotion allows none."""
     generations: Positive = 24

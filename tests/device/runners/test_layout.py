@@ -7,6 +7,7 @@ import pytest
 from assay.device.runners.host_memory import HostMemory
 from assay.device.runners.layout import GUARD
 from assay.device.runners.layout import lay_out
+from assay.device.runners.layout import rotated_slots
 from assay.device.runners.layout import slots_for
 from assay.device.runners.views import Poison
 from assay.device.runners.views import Views
@@ -66,6 +67,43 @@ def test_each_call_has_a_slot_and_slots_span_three_caches() -> None:
 def test_a_row_that_cannot_fit_is_refused_with_its_size() -> None:
     with pytest.raises(UsageError, match=r"row r needs 15 MiB for 10 calls, more than 1 MiB"):
         slots_for(FUNCTION, row(200_000), 10, cache_bytes=1, most_bytes=1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("elements", "launches", "slots"),
+    [
+        (64, 10, 10),  # no more slots than calls
+        (64, 100_000, 1536),  # tiny: as many as are three caches together
+        (10_000, 100_000, 512),  # the usual number, which is more than three caches
+        (100_000, 100_000, 250),  # the usual bytes, a little under 200 MB
+        (4_000_000, 100_000, 10),  # large: the fewest that a turn needs
+        (4_000_000, 3, 3),
+    ],
+)
+def test_rotated_slots_are_cold_and_few(elements: int, launches: int, slots: int) -> None:
+    found = rotated_slots(
+        FUNCTION,
+        row(elements),
+        launches,
+        least_bytes=3 << 20,
+        usual_bytes=200_000_000,
+        fewest=10,
+        most_bytes=1 << 40,
+    )
+    assert found == slots
+
+
+def test_a_row_too_large_for_the_fewest_slots_is_refused() -> None:
+    with pytest.raises(UsageError, match="for 10 slots"):
+        rotated_slots(
+            FUNCTION,
+            row(4_000_000),
+            100,
+            least_bytes=1,
+            usual_bytes=1,
+            fewest=10,
+            most_bytes=1 << 20,
+        )
 
 
 def test_poison_is_seen_where_it_was_and_missed_where_it_was_not() -> None:

@@ -24,6 +24,9 @@ from assay.device.runners import RowSource
 from assay.device.runners import RunnerDevice
 from assay.device.runners import RunnerProcess
 from assay.device.runners import Target
+from assay.device.runners.cores import pace
+from assay.device.runners.cores import siblings_of
+from assay.device.runners.cores import steadiest
 from assay.device.runners.device import TurnWatch
 from assay.device.runners.host_memory import HostMemory
 from assay.device.runners.layout import rotated_slots
@@ -85,7 +88,7 @@ _MOST_ARENA = 8 << 30
 _ARENA_SHARE = 8
 """Of the free memory, one part of so many for each runner."""
 _ROTATION_BYTES = 1 << 30
-"""Slots are at least this much together, where a row's batch would like so many."""
+"""What the slots of a large row are together: a cache holds a small part of it."""
 _GRAPH_SLOTS = 64
 _HOST_BYTES = 24 << 30
 """What a solution may add to the host memory that torch takes."""
@@ -152,9 +155,14 @@ class CudaDevice(RunnerDevice):
 
     def slots_for(self, source: RowSource, wanted: int, lane: Lane) -> int:
         probes = self._opened()
-        least = max(3 * self.properties.l2_bytes, _ROTATION_BYTES)
         slots = rotated_slots(
-            source.function, source.row, wanted, least, FEWEST_SLOTS, probes.arena_bytes
+            source.function,
+            source.row,
+            wanted,
+            least_bytes=3 * self.properties.l2_bytes,
+            usual_bytes=_ROTATION_BYTES,
+            fewest=FEWEST_SLOTS,
+            most_bytes=probes.arena_bytes,
         )
         # Each slot has a graph of its own, and they take long to capture.
         return max(FEWEST_SLOTS, min(slots, _GRAPH_SLOTS)) if lane is Lane.GRAPH else slots
@@ -170,6 +178,9 @@ class CudaDevice(RunnerDevice):
         self._live.discard(process.runner.pid)
         self._late.pop(process.runner.pid, None)
         super().give_back(process, bell, memory)
+
+    def pace(self) -> tuple[int, ...]:
+        return () if self._cores.shared else (pace(self._cores.runner),)
 
     def hand_over(self) -> None:
         self._opened().flush.run()
@@ -239,6 +250,7 @@ class CudaDevice(RunnerDevice):
         self._probes = None
 
     def __enter__(self) -> Self:
+        self._cores = steadiest(sorted(os.sched_getaffinity(0)), siblings_of)
         super().__enter__()  # the zygote is started first: CUDA does not survive a fork
         torch.cuda.set_device(self.properties.index)
         self._probes = _Probes(self)

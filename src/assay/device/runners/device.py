@@ -92,6 +92,10 @@ class RunnerDevice(Device[Program]):
     def watch(self, process: RunnerProcess) -> TurnWatch:
         """Somebody to look at the device while one process has its turn."""
 
+    def pace(self) -> tuple[int, ...]:
+        """How fast the runners' core is just now, where the device asks for it: see `Reading`."""
+        return ()
+
     def hand_over(self) -> None:
         """Before a runner works: what the referee has written is there, and nothing else runs."""
 

@@ -25,6 +25,7 @@ GUARD = 512
 _ALIGN = 64
 _MOST_SLOTS = 4096
 """More would make binding a row slower than timing it."""
+_USUAL_SLOTS = 512
 
 
 @dataclass(frozen=True)
@@ -168,13 +169,21 @@ def slots_for(
 
 
 def rotated_slots(
-    function: Function, row: Row, launches: int, least_bytes: int, fewest: int, most_bytes: int
+    function: Function,
+    row: Row,
+    launches: int,
+    *,
+    least_bytes: int,
+    usual_bytes: int,
+    fewest: int,
+    most_bytes: int,
 ) -> int:
-    """Slots that calls take turns on: over `least_bytes` together, as few as `fewest`, and one
-    for each of `launches` calls where that fits."""
+    """Slots that calls take turns on: over `least_bytes` together, `usual_bytes` where a row is
+    large enough for that to be few slots, as few as `fewest`, and no more than there are calls."""
     one = lay_out(function, row, 1).slot_bytes
-    wanted = max(math.ceil(least_bytes / one), min(fewest, launches))
-    slots = launches if launches <= wanted else min(wanted, _MOST_SLOTS)
+    cold = min(math.ceil(least_bytes / one), _MOST_SLOTS)
+    usual = min(math.ceil(usual_bytes / one), _USUAL_SLOTS)
+    slots = min(launches, max(cold, usual, fewest))
     if slots * one > most_bytes:
         raise UsageError(
             f"row {row.id} needs {slots * one >> 20} MiB for {slots} slots, more than "

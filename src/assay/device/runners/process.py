@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -157,9 +158,11 @@ class RunnerProcess(Process):
         session.views.poison_outputs(poison, turn.window)
         session.pools.refresh(session.views, turn.window)
         self.device.hand_over()
+        before = self.device.pace()
         reading = self._timed(session, turn, lane)
+        paces = (*before, *self.device.pace())
         self._inspect(session, turn, poison)
-        return reading
+        return replace(reading, paces=paces)
 
     def time_nothing(self, row: str, lane: Lane, launches: int) -> int:
         """The nanoseconds of so many calls that do nothing: what the turn itself costs."""
