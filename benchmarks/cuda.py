@@ -494,6 +494,41 @@ def spoiling(_: float) -> dict[str, Any]:
     return found
 
 
+def read_back(_: float) -> dict[str, Any]:
+    """How long the referee takes to read a few bytes: by the copy engine and by a kernel of its
+    own, with the device idle and in the middle of a runner's batch."""
+    case = copy_case(PLAIN, (332.0,))
+    row = case.rows[0]
+    found: dict[str, list[float]] = {}
+    with CudaDevice() as device, device.referee_core():
+        device.rows = {row.id: _source(case, row, device)}
+        with device.start(_program(case.task, case.candidate)) as process:
+
+            def timed(name: str, work: Callable[[], object], times: int) -> None:
+                for _ in range(times):
+                    begun = time.perf_counter_ns()
+                    work()
+                    found.setdefault(name, []).append((time.perf_counter_ns() - begun) / 1000)
+
+            def by_copy() -> object:
+                return process.memory.read(4096, 256)
+
+            def by_kernel() -> object:
+                return process.memory.flat[4096:4352].add(1).cpu()
+
+            timed("copy_idle_us", by_copy, 30)
+            timed("kernel_idle_us", by_kernel, 30)
+            process._gates = lambda *_: {  # type: ignore[method-assign]
+                100: lambda: timed("copy_busy_us", by_copy, 10),
+                300: lambda: timed("kernel_busy_us", by_kernel, 3),
+            }
+            for _ in range(8):
+                process.time(row.id, Lane.THROUGHPUT, 500, 16)
+    medians = {name: statistics.median(values) for name, values in found.items()}
+    print(medians, flush=True)
+    return medians
+
+
 def _program(task: Task, made: Contender) -> Program:
     return Program(task, made.solution, made.sources, made.solution.entry)
 
@@ -519,6 +554,7 @@ def left_out(seconds: float) -> dict[str, Any]:
 
 PARTS: dict[str, tuple[Callable[[float], dict[str, Any]], float]] = {
     "overhead": (overhead, 0.0),
+    "read-back": (read_back, 0.0),
     "twins": (twins, 0.0),
     "flush": (flush, 0.0),
     "spoiling": (spoiling, 0.0),

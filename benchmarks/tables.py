@@ -11,20 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from assay.ledger import Ledger
 from assay.ledger import Row
-from benchmarks.record import EVIDENCE
+from benchmarks.cuda_tables import cuda_table
+from benchmarks.cuda_tables import twins_table
+from benchmarks.record import newest
 
-DOCUMENTS = ("README.md", "docs/statistics.md", "docs/ledger.md")
+DOCUMENTS = ("README.md", "docs/statistics.md", "docs/ledger.md", "docs/measurement.md")
 _PLACE = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
-
-
-def newest(name: str) -> Row:
-    """The last benchmark row of that name."""
-    rows = [row for row in Ledger(EVIDENCE).rows("benchmark") if row.body.get("name") == name]
-    if not rows:
-        raise LookupError(f"no benchmark {name} in {EVIDENCE}; run make bench")
-    return max(rows, key=lambda row: row.time)
 
 
 def markdown(heads: list[str], rows: list[list[str]]) -> str:
@@ -72,7 +65,12 @@ def precision_table() -> str:
     return markdown(heads, shown) + _source(row)
 
 
-TABLES: dict[str, Callable[[], str]] = {"rules": rules_table, "precision": precision_table}
+TABLES: dict[str, Callable[[], str]] = {
+    "rules": rules_table,
+    "precision": precision_table,
+    "cuda": cuda_table,
+    "twins": twins_table,
+}
 
 
 def renewed(text: str) -> str:
