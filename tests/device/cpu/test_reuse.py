@@ -86,7 +86,7 @@ def test_without_spoiling_a_slot_nobody_would_have_seen_it(
     device: CpuDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The defence switched off: the same solution passes."""
-    monkeypatch.setattr("assay.device.runners.process.RunnerProcess._gates", lambda *_: {})
+    monkeypatch.setattr("assay.device.runners.spoiler.Spoiler.gates", lambda *_: {})
     source = (
         "import torch\nknown = {}\ndef twice(x, y, *, bias):\n"
         "    if known.get(y.data_ptr()) == float(x.sum()):\n        return\n"

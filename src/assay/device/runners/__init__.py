@@ -7,10 +7,10 @@ needs) lies in that device's own folder.
 
 from assay.device.runners.content import RowSource
 from assay.device.runners.device import RunnerDevice
-from assay.device.runners.process import Exam
-from assay.device.runners.process import KeptCall
 from assay.device.runners.process import RunnerProcess
 from assay.device.runners.program import Program
+from assay.device.runners.session import Exam
+from assay.device.runners.session import KeptCall
 from assay.device.runners.target import Target
 
 __all__ = ["Exam", "KeptCall", "Program", "RowSource", "RunnerDevice", "RunnerProcess", "Target"]

@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import dataclass
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,23 +15,22 @@ import torch
 from assay.device._base import Process
 from assay.device._base import Reading
 from assay.device.failure import violation
-from assay.device.runners.batch import Gate
 from assay.device.runners.batch import run_batch
 from assay.device.runners.batch import run_singles
 from assay.device.runners.batch import wait_ready
-from assay.device.runners.bits import same_bits
-from assay.device.runners.content import Pools
 from assay.device.runners.content import RowSource
 from assay.device.runners.host_memory import HostMemory
-from assay.device.runners.layout import RowLayout
 from assay.device.runners.layout import lay_out
 from assay.device.runners.memory import Memory
 from assay.device.runners.program import Program
+from assay.device.runners.session import Exam
+from assay.device.runners.session import KeptCall
+from assay.device.runners.session import Session
 from assay.device.runners.spans import READ_BYTES
 from assay.device.runners.spans import Span
 from assay.device.runners.spans import late
 from assay.device.runners.spans import spans_of
-from assay.device.runners.spans import spoilt_piece
+from assay.device.runners.spoiler import Spoiler
 from assay.device.runners.turn import LAST
 from assay.device.runners.turn import Turn
 from assay.device.runners.turn import deal
@@ -42,7 +40,6 @@ from assay.device.runners.views import Views
 from assay.device.runners.zygote import RunnerHandle
 from assay.spec.lane import Lane
 from assay.spec.status import ViolationKind
-from assay.spec.task import Role
 from assay.wire import doorbell
 
 if TYPE_CHECKING:
@@ -51,53 +48,8 @@ if TYPE_CHECKING:
 
 LOAD_SECONDS = 120.0
 CALL_SECONDS = 60.0
-_MARKER_SECONDS = 0.05
 _KEPT_SHARE = 0.05
 """Of the batches: from these one call is kept whole, to be compared with the oracle."""
-
-Tensors = dict[str, torch.Tensor | None]
-
-
-@dataclass(frozen=True)
-class Exam:
-    """One call's inputs as they lay in memory, and the outputs of identical calls."""
-
-    inputs: Tensors
-    outputs: tuple[dict[str, torch.Tensor], ...]
-
-    @property
-    def first(self) -> dict[str, torch.Tensor]:
-        return self.outputs[0]
-
-
-@dataclass(frozen=True)
-class KeptCall:
-    """A timed call, chosen after it was made."""
-
-    row: str
-    inputs: Tensors
-    outputs: dict[str, torch.Tensor]
-
-
-@dataclass
-class Session:
-    """One row as this runner knows it."""
-
-    name: str
-    layout: RowLayout
-    views: Views
-    pools: Pools | None = None
-    prepare_ns: int = 0
-    next_slot: int = 0
-
-    def next_window(self, size: int) -> slice:
-        """The slots of the next batch: windows go round and round through all of them."""
-        size = min(size, self.layout.slots)
-        if self.next_slot + size > self.layout.slots:
-            self.next_slot = 0
-        window = slice(self.next_slot, self.next_slot + size)
-        self.next_slot += size
-        return window
 
 
 class RunnerProcess(Process):
@@ -117,9 +69,9 @@ class RunnerProcess(Process):
         self._current: str | None = None
         self._called = 0
         self._batches = 0
-        self.lot = random.Random(secrets.randbits(64))
+        self._lot = random.Random(secrets.randbits(64))
         self.kept: list[KeptCall] = []
-        self._spoilt: list[Span] = []
+        self.spoiler = Spoiler(memory, self._lot)
         self.claims: list[tuple[int, Mapping[str, object]]] = []
         """In lanes that only explain: the referee's nanoseconds, and what the runner said."""
         runner.ask(program.request(interpret=device.target.interprets_triton), LOAD_SECONDS)
@@ -130,7 +82,7 @@ class RunnerProcess(Process):
         """Call the solution on the same contents, with everything around them poisoned."""
         session = self._session(f"exam-{source.row.id}", source, slots=calls)
         poison = Poison.fresh()
-        inputs = self._fill(session, contents, poison)
+        inputs = session.fill(contents, poison)
         before = {name: None if t is None else t.clone() for name, t in inputs.items()}
         self._bind(session)
         slots = list(range(calls))
@@ -138,25 +90,19 @@ class RunnerProcess(Process):
         self.runner.ask({"do": "call", "row": session.name, "slots": slots}, CALL_SECONDS)
         self._current = None
         for slot in slots:
-            self._check_bounds(session, slot, poison)
-            self._check_inputs(session, slot, before)
-        return Exam(before, tuple(self._outputs(session, slot) for slot in slots))
+            session.check_bounds(slot, poison)
+            session.check_inputs(slot, before)
+        return Exam(before, tuple(session.outputs(slot) for slot in slots))
 
     def time(self, row: str, lane: Lane, launches: int, warm_launches: int) -> Reading:
         source = self.device.rows[row]
-        slots = self.device.slots_for(source, slots_wanted(launches, warm_launches), lane)
+        wanted = slots_wanted(launches, warm_launches)
+        slots = self.device.slots_for(source, wanted, lane)
         session = self._session(f"{row}-{slots}", source, slots)
         self._enter(session, source)
         poison = Poison.fresh()
-        assert session.pools is not None
-        turn = deal(
-            session.next_window(slots_wanted(launches, warm_launches)),
-            launches,
-            warm_launches,
-            self.lot,
-        )
-        session.views.poison_outputs(poison, turn.window)
-        session.pools.refresh(session.views, turn.window)
+        turn = deal(session.next_window(wanted), launches, warm_launches, self._lot)
+        session.renew(poison, turn.window)
         self.device.hand_over()
         before = self.device.pace()
         reading = self._timed(session, turn, lane)
@@ -237,25 +183,6 @@ class RunnerProcess(Process):
         session.prepare_ns = time.perf_counter_ns() - begun
         self.runner.ask({"do": "bind", "row": session.name}, CALL_SECONDS)
 
-    def _fill(
-        self, session: Session, contents: Mapping[str, torch.Tensor | None], poison: Poison
-    ) -> Tensors:
-        """The given contents in every slot; returns the inputs as they then lie in the first."""
-        session.views.poison(poison, slice(0, session.layout.slots))
-        inputs: Tensors = {}
-        for argument in session.layout.function.arguments:
-            place = session.layout.places.get(argument.name)
-            if argument.role is Role.OUTPUT:
-                continue
-            content = contents[argument.name]
-            if place is None or content is None:
-                inputs[argument.name] = None
-                continue
-            for slot in range(1 if argument.constant else session.layout.slots):
-                _write(session.views.tensor(place, slot), content)
-            inputs[argument.name] = session.views.tensor(place, 0)
-        return inputs
-
     # -- the batch
 
     def _announce(self, session: Session, turn: Turn, mode: str, nothing: bool = False) -> int:
@@ -293,7 +220,7 @@ class RunnerProcess(Process):
         return Reading(taken, disturbances, clock)
 
     def _singles(self, session: Session, turn: Turn, watch: TurnWatch) -> int:
-        spans = {s: spans_of(self.memory, session.layout, [s], self.lot) for s in turn.called_once}
+        spans = {s: spans_of(self.memory, session.layout, [s], self._lot) for s in turn.called_once}
 
         def check(slot: int) -> None:
             due = spans.get(slot, [])
@@ -304,8 +231,9 @@ class RunnerProcess(Process):
         return run_singles(self.words, first, turn.timed, self.runner, CALL_SECONDS, check)
 
     def _stream(self, session: Session, turn: Turn, mode: str, watch: TurnWatch) -> int:
-        last = spans_of(self.memory, session.layout, turn.timed[-1 : -LAST - 1 : -1], self.lot)
-        gates = self._gates(session, turn)
+        last = spans_of(self.memory, session.layout, turn.timed[-1 : -LAST - 1 : -1], self._lot)
+        self.spoiler = Spoiler(self.memory, self._lot)
+        gates = self.spoiler.gates(session.layout, turn)
         seen: list[bytes] = []
         first = self._announce(session, turn, mode)
         watch.begin()
@@ -328,28 +256,6 @@ class RunnerProcess(Process):
         if problem is not None:
             raise violation(ViolationKind.EARLY_RING, problem)
 
-    def _gates(self, session: Session, turn: Turn) -> dict[int, Gate]:
-        """For slots that retire: spoil their output once their last call but one was done."""
-        self._spoilt = []
-        gates: dict[int, Gate] = {}
-        for index, found in turn.retiring.items():
-            piece = spoilt_piece(self.memory, session.layout, found.slot, self.lot)
-            markers = spans_of(self.memory, session.layout, [found.marker], self.lot)
-            if piece is not None and markers:
-                gates[index] = self._gate(piece, markers)
-        return gates
-
-    def _gate(self, piece: Span, markers: Sequence[Span]) -> Gate:
-        def spoil() -> None:
-            deadline = time.monotonic() + _MARKER_SECONDS
-            while all(span.unchanged(self.memory) for span in markers):
-                if time.monotonic() > deadline:
-                    return  # it cannot be seen here that the earlier call was done
-            self.memory.write(piece.start, piece.before)
-            self._spoilt.append(piece)
-
-        return spoil
-
     def _inspect(self, session: Session, turn: Turn, poison: Poison) -> None:
         """After each batch: slots that nobody called, slots whose output was spoilt, guards of
         some that were called, and by lot one whole call for the oracle."""
@@ -358,59 +264,14 @@ class RunnerProcess(Process):
                 raise violation(
                     ViolationKind.SLOT_WRITTEN, "it wrote a slot that it had not been given"
                 )
-        for piece in self._spoilt:
-            if piece.unchanged(self.memory):
-                raise violation(ViolationKind.SKIPPED_CALL, "it left out a call of a known slot")
-        self._spoilt = []
+        self.spoiler.check()
         once = turn.called_once
-        for slot in self.lot.sample(once, min(2, len(once))):
-            self._check_bounds(session, slot, poison)
+        for slot in self._lot.sample(once, min(2, len(once))):
+            session.check_bounds(slot, poison)
             if session.views.wholly_poisoned(slot, poison):
                 raise violation(ViolationKind.EARLY_RING, "a call left its outputs unwritten")
-        if once and self.lot.random() < _KEPT_SHARE:
-            self._keep(session, self.lot.choice(once))
-
-    def _keep(self, session: Session, slot: int) -> None:
-        assert session.pools is not None
-        inputs: Tensors = {}
-        for argument in session.layout.function.arguments:
-            place = session.layout.places.get(argument.name)
-            if argument.role is Role.OUTPUT:
-                continue
-            if place is None:
-                inputs[argument.name] = None
-            elif argument.constant:
-                inputs[argument.name] = session.views.tensor(place, 0).clone()
-            else:
-                if argument.role is Role.INPUT and not session.pools.unchanged(
-                    session.views, slot, place
-                ):
-                    raise _input_written(argument.name)
-                inputs[argument.name] = session.pools.written(place, slot).clone()
-        self.kept.append(KeptCall(session.layout.row.id, inputs, self._outputs(session, slot)))
-
-    # -- checks
-
-    def _outputs(self, session: Session, slot: int) -> dict[str, torch.Tensor]:
-        return {
-            place.argument.name: session.views.tensor(place, slot).clone()
-            for place in session.layout.written()
-        }
-
-    def _check_bounds(self, session: Session, slot: int, poison: Poison) -> None:
-        name = session.views.broken_guard(slot, poison)
-        if name is not None:
-            raise violation(ViolationKind.SLOT_WRITTEN, f"it wrote beside argument {name}")
-
-    def _check_inputs(self, session: Session, slot: int, before: Tensors) -> None:
-        for place in session.layout.places.values():
-            if place.argument.role is not Role.INPUT:
-                continue
-            was = before[place.argument.name]
-            now = session.views.tensor(place, slot)
-            assert was is not None
-            if not same_bits(now, was):
-                raise _input_written(place.argument.name)
+        if once and self._lot.random() < _KEPT_SHARE:
+            self.kept.append(session.kept(self._lot.choice(once)))
 
 
 _MODES = {
@@ -426,15 +287,3 @@ def _claimed(reply: Mapping[str, object]) -> int:
     """What a runner says of itself, in lanes that explain and never decide."""
     value = reply.get("nanoseconds")
     return max(int(value), 1) if isinstance(value, int | float) and 0 < value < 2**62 else 1
-
-
-def _input_written(name: str) -> Exception:
-    return violation(ViolationKind.INPUT_WRITTEN, f"it changed its input {name}")
-
-
-def _write(target: torch.Tensor, content: torch.Tensor) -> None:
-    """Copy content into a tensor that may have broadcast axes: of those the first index counts."""
-    for axis, stride in enumerate(target.stride()):
-        if stride == 0 and target.shape[axis] > 1:
-            target, content = target.narrow(axis, 0, 1), content.narrow(axis, 0, 1)
-    target.copy_(content)

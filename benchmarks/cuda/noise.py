@@ -1,0 +1,162 @@
+"""The baseline against itself, and against one that is a little slower."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from typing import Any
+
+import torch
+
+from assay.device.cuda.probes import event_microseconds
+from assay.judge.case import Case
+from assay.judge.case import Contender
+from assay.judge.referee import Referee
+from assay.judge.sitting import RowRecord
+from assay.judge.twin import bytes_moved
+from assay.spec.lane import Lane
+from assay.spec.rules import Budget
+from assay.spec.workload import Row
+from assay.task import load_task
+from assay.task.load import load_baseline
+from benchmarks.cuda.cases import copy_case
+from benchmarks.cuda.cases import copy_rows
+from benchmarks.cuda.cases import show
+from benchmarks.cuda.cases import told
+
+RMS = "cuda/rms_norm"
+
+
+DEVICE_BOUND_BYTES = 200e6
+
+
+HOST_BOUND_BYTES = 2e6
+
+
+def moved(task: str) -> dict[str, int]:
+    folder = load_task(task)
+    found = {}
+    for row in folder.workloads.rows:
+        function = folder.task.function(row.function)
+        assert function is not None
+        found[row.id] = sum(bytes_moved(function, row))
+    return found
+
+
+def against_itself(seconds: float, lanes: tuple[Lane, ...] = (Lane.THROUGHPUT,)) -> dict[str, Any]:
+    """The baseline against itself on all ten rows: what is left is noise, and what it costs."""
+    folder = load_task(RMS)
+    return _itself(folder.workloads.rows, seconds, lanes)
+
+
+def small_against_itself(seconds: float) -> dict[str, Any]:
+    """The same on the host-bound rows alone, with more time, in both lanes."""
+    sizes = moved(RMS)
+    rows = load_task(RMS).workloads.rows
+    few = tuple(row for row in rows if sizes[row.id] <= HOST_BOUND_BYTES)
+    return _itself(few, seconds, (Lane.THROUGHPUT, Lane.LATENCY))
+
+
+def _itself(rows: tuple[Row, ...], seconds: float, lanes: tuple[Lane, ...]) -> dict[str, Any]:
+    folder = load_task(RMS)
+    loaded = load_baseline(folder)
+    side = Contender(loaded.sealed, loaded.sources)
+    case = Case(folder.task, folder.content_hash, rows, folder.reference, side, side)
+    begun = time.monotonic()
+    referee = Referee(case, budget=Budget(task_seconds=seconds), lanes=lanes)
+    judgement = referee.judge()
+    wall = time.monotonic() - begun
+    inside = sum(s.nanoseconds for record in judgement.records for s in record.samples) / 1e9
+    inside += sum(n for record in judgement.records for n in record.twin_nanoseconds) / 1e9
+    found = told(judgement)
+    show(found)
+    print(f"  {wall:.1f} s, {inside / wall:.0%} inside timed batches", flush=True)
+    sizes = moved(RMS)
+    kinds = {
+        "device_bound": {row for row, size in sizes.items() if size >= DEVICE_BOUND_BYTES},
+        "host_bound": {row for row, size in sizes.items() if size <= HOST_BOUND_BYTES},
+    }
+    groups = {
+        f"{kind}_{lane}": _group(
+            [row for row in found["rows"] if row["lane"] == lane and row["row"] in members]
+        )
+        for kind, members in kinds.items()
+        for lane in lanes
+    }
+    print(groups, flush=True)
+    spread = {f"{r.row}_{r.lane}": _spread(r) for r in judgement.records}
+    return {
+        **found,
+        "groups": groups,
+        "spread": spread,
+        "wall_seconds": wall,
+        "timed_seconds": inside,
+        "device": dict(judgement.device),
+    }
+
+
+def _spread(record: RowRecord) -> dict[str, list[float]]:
+    """By process, the median microseconds of a call: what varies from process to process."""
+    by: dict[str, list[float]] = {}
+    for sample in record.samples:
+        key = f"{sample.generation}_{sample.side}"
+        by.setdefault(key, []).append(sample.nanoseconds / sample.launches / 1000)
+    return {key: [round(value, 2) for value in values] for key, values in by.items()}
+
+
+def _group(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    logs = [math.log(row["ratio"]) for row in rows if row["ratio"]]
+    return {
+        "rows": len(rows),
+        "geomean": math.exp(statistics.fmean(logs)) if logs else None,
+        "worst": max((abs(math.expm1(x)) for x in logs), default=None),
+        "unclear": sum(row["status"] == "unclear" for row in rows),
+        "told_apart": sum(row["status"] in {"faster", "slower"} for row in rows),
+        "hold_one": sum(
+            1 for row in rows if row["interval"] and row["interval"][0] <= 1 <= row["interval"][1]
+        ),
+    }
+
+
+DELAYED = """
+import torch
+CYCLES = {cycles}
+def copy(x, y):
+    y.copy_(x)
+    torch.cuda._sleep(CYCLES.get(x.numel(), 1))
+"""
+
+
+def slower(seconds: float) -> dict[str, Any]:
+    """A copy with a delay after it that was tuned to two percent of the copy's own time."""
+    sizes = (240.0, 400.0)
+    cycles, shares = {}, {}
+    for row in copy_rows(sizes):
+        spec = row.tensors["x"]
+        assert spec is not None
+        x = torch.randn(spec.shape, device="cuda")
+        y = torch.empty_like(x)
+        plain = _pair_us(x, y, 0)
+        low, high = 1, 200_000
+        while high - low > 50:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _pair_us(x, y, middle) < 1.02 * plain else (low, middle)
+        cycles[x.numel()] = low
+        shares[row.id] = _pair_us(x, y, low) / plain
+        del x, y
+    torch.cuda.empty_cache()
+    case = copy_case(DELAYED.format(cycles=cycles), sizes)
+    found = told(Referee(case, budget=Budget(task_seconds=seconds)).judge())
+    show(found)
+    return {**found, "tuned_share": shares}
+
+
+def _pair_us(x: torch.Tensor, y: torch.Tensor, cycles: int) -> float:
+    def call() -> None:
+        y.copy_(x)
+        if cycles:
+            torch.cuda._sleep(cycles)
+
+    call()
+    return statistics.median(event_microseconds(call, repeats=50) for _ in range(5))
