@@ -138,7 +138,7 @@ def read_back(_: float) -> dict[str, Any]:
                 100: lambda: timed("copy_busy_us", by_copy, 10),
                 300: lambda: timed("kernel_busy_us", by_kernel, 3),
             }
-            with mock.patch.object(Spoiler, "gates", lambda *_: gates):
+            with mock.patch.object(Spoiler, "gates", return_value=gates):
                 for _ in range(8):
                     process.time(row.id, Lane.THROUGHPUT, 500, 16)
     medians = {name: statistics.median(values) for name, values in found.items()}

@@ -128,6 +128,20 @@ def test_triton_is_seen_by_its_import() -> None:
     assert load_baseline(task).solution.language is Language.TRITON
 
 
+def test_a_cuda_source_makes_a_task_for_a_gpu_and_is_called_with_a_stream() -> None:
+    Path("b.cu").write_text('#include "assay_cuda.h"\nstatic int fast();\n')
+    task = write_loose_task(loose(candidate=parse_file("b.cu:fast")), Path("made"))
+    assert task.task.device == "cuda"
+    solution = find_solution(task, "candidate")
+    assert solution.sealed.solution.language is Language.CUDA
+    assert b"void* state, cudaStream_t stream)" in solution.sources["candidate.cu"]
+    assert b"return fast(tensors, options, state, stream);" in solution.sources["candidate.cu"]
+
+
+def test_without_one_it_is_for_the_cpu() -> None:
+    assert write_loose_task(loose(), Path("made")).task.device == "cpu"
+
+
 def test_a_linked_file_is_read() -> None:
     Path("real.py").write_text(REFERENCE)
     Path("r.py").unlink()

@@ -7,10 +7,17 @@ from typing import Annotated
 
 import typer
 
+from assay.judge.bundle import Manifest as BundleManifest
+from assay.pack.manifest import Manifest as PackManifest
+from assay.spec.schema import DOCUMENTS
 from assay.spec.schema import write_schemas
+from assay.task.admission import Admission
+from assay.task.freeze import Freeze
+
+EVERY_DOCUMENT = (*DOCUMENTS, Admission, Freeze, BundleManifest, PackManifest)
 
 
 def schema(folder: Annotated[Path, typer.Argument(help="Where to write the files.")]) -> None:
     """Write the JSON Schema of every document that Assay reads or writes."""
-    for path in write_schemas(folder):
+    for path in write_schemas(folder, EVERY_DOCUMENT):
         print(path)

@@ -20,9 +20,9 @@ from assay.spec.task import Role
 from assay.spec.verdict import RowVerdict
 from assay.spec.workload import Row
 
-CACHED_SHARE = 0.10
-"""Of the bytes that must be read, what may come from a cache: buffers are at least three times as
-large as it, and at the usual gigabyte it holds a sixteenth of them."""
+CACHED_SHARE = 0.35
+"""Of the bytes that must be read, what may come from a cache: the buffers that calls rotate over
+are at least three times as large as it."""
 LATENCY_BOUND_US = 15.0
 """How long work can stay hidden from a read-back by the copy engine."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,11 @@ def schema_of(kind: type[Document]) -> dict[str, Any]:
     }
 
 
-def write_schemas(folder: Path) -> list[Path]:
+def write_schemas(folder: Path, kinds: Sequence[type[Document]] = DOCUMENTS) -> list[Path]:
     """Write one file per document and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for kind in DOCUMENTS:
+    for kind in kinds:
         path = folder / f"{kind.SCHEMA}.json"
         path.write_text(json.dumps(schema_of(kind), indent=2) + "\n")
         written.append(path)

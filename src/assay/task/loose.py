@@ -15,6 +15,7 @@ from assay.spec.errors import UsageError
 from assay.spec.errors import quote
 from assay.spec.noun import sha256_hex
 from assay.spec.solution import Language
+from assay.spec.task import DeviceKind
 from assay.task.files import read_inside
 from assay.task.files import write_new_folder
 from assay.task.load import TaskFolder
@@ -182,6 +183,7 @@ def _task_toml(
         'schema = "assay.task.1"',
         f"name = {toml_value(name)}",
         f'summary = "loose files: {function}"',
+        f'device = "{_device(loose)}"',
         "",
         "[[functions]]",
         f"name = {toml_value(function)}",
@@ -276,6 +278,12 @@ def _language(path: Path, text: str) -> Language:
     return language
 
 
+def _device(loose: LooseTask) -> DeviceKind:
+    """A CUDA source runs on a GPU alone; all else on the cpu unless told otherwise."""
+    suffixes = {file.path.suffix for file in (loose.baseline, loose.candidate)}
+    return DeviceKind.CUDA if ".cu" in suffixes else DeviceKind.CPU
+
+
 def _renamed(text: str, file: LooseFile, function: str) -> str:
     """The file as it is, with the task's name for its function added at the end."""
     if file.path.suffix == ".py":
@@ -291,9 +299,11 @@ def _renamed(text: str, file: LooseFile, function: str) -> str:
     if file.path.suffix == ".py":
         alias = f"{function} = {file.function}"
     else:
+        on_gpu = _LANGUAGES[file.path.suffix] is Language.CUDA
+        stream, passed = (", cudaStream_t stream", ", stream") if on_gpu else ("", "")
         alias = (
             f'extern "C" int {function}(const assay_tensor* tensors, const double* options, '
-            f"void* state) {{ return {file.function}(tensors, options, state); }}"
+            f"void* state{stream}) {{ return {file.function}(tensors, options, state{passed}); }}"
         )
     return f"{text.rstrip()}\n\n\n{alias}\n"
 
