@@ -96,13 +96,15 @@ def _itself(rows: tuple[Row, ...], seconds: float, lanes: tuple[Lane, ...]) -> d
     }
 
 
-def _spread(record: RowRecord) -> dict[str, list[float]]:
-    """By process, the median microseconds of a call: what varies from process to process."""
-    by: dict[str, list[float]] = {}
-    for sample in record.samples:
+def _spread(record: RowRecord) -> dict[str, list[list[float]]]:
+    """By process, in order: the microseconds of a call, and the host's pace around the batch."""
+    by: dict[str, list[list[float]]] = {}
+    for sample, paces in zip(record.samples, record.paces, strict=True):
+        call = sample.nanoseconds / sample.launches / 1000
+        figures = [call, *(pace / 1000 for pace in paces)]
         key = f"{sample.generation}_{sample.side}"
-        by.setdefault(key, []).append(sample.nanoseconds / sample.launches / 1000)
-    return {key: [round(value, 2) for value in values] for key, values in by.items()}
+        by.setdefault(key, []).append([round(figure, 2) for figure in figures])
+    return by
 
 
 def _group(rows: list[dict[str, Any]]) -> dict[str, Any]:

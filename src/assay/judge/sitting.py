@@ -62,6 +62,8 @@ class RowRecord:
     samples: list[Sample] = field(default_factory=list)
     finding: Finding | None = None
     twin_nanoseconds: list[int] = field(default_factory=list)
+    paces: list[tuple[int, ...]] = field(default_factory=list)
+    """Of the host around each sample, where the device looks at it."""
 
     @property
     def twin_us(self) -> float | None:
@@ -204,6 +206,7 @@ class Sitting(Generic[P]):
         for number, (pair, sides) in enumerate(self._blocks(record.plan, generation)):
             readings = [self._reading(record, processes, side) for side in sides]
             drifted = host_drifted(readings, self._rules.host_drift)
+            record.paces += [reading.paces for reading in readings]
             for position, (side, reading) in enumerate(zip(sides, readings, strict=True)):
                 record.samples.append(
                     Sample(
