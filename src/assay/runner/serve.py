@@ -49,7 +49,7 @@ class Runner:
         self._rows: dict[str, list[Call]] = {}
         self._specs: dict[str, dict[str, Any]] = {}
         self._states: dict[str, tuple[object, ...]] = {}
-        self._graphs: dict[tuple[str, int], Call] = {}
+        self._graphs: dict[tuple[str, int], list[Call]] = {}
         self._called = 0
 
     def serve(self) -> None:
@@ -110,10 +110,10 @@ class Runner:
         calls = self._rows[request["row"]]
         if request["nothing"]:
             calls = [_nothing] * len(calls)
-        for slot in request["warm_slots"]:
-            calls[slot]()
         if request["mode"] == "graph":
-            calls = self._captured(request["row"], calls)
+            calls = self._captured(request["row"], calls, request["group"], request["warm"])
+        for unit in request["warm"]:
+            calls[unit]()
         self._machine.synchronize()
         first = self._called + 1
         self._called += request["count"]
@@ -125,12 +125,17 @@ class Runner:
         finally:
             gc.enable()
 
-    def _captured(self, row: str, calls: list[Call]) -> list[Call]:
-        """Each slot's call as a graph of its own; launching it costs the same for every side."""
-        for slot, call in enumerate(calls):
-            if (row, slot) not in self._graphs:
-                self._graphs[row, slot] = self._machine.capture([call])
-        return [self._graphs[row, slot] for slot in range(len(calls))]
+    def _captured(self, row: str, calls: list[Call], size: int, warm: list[int]) -> list[Call]:
+        """So many calls at a time as one graph. What is captured must have run before, on slots
+        that may be written."""
+        key = (row, size)
+        if key not in self._graphs:
+            units = [calls[at : at + size] for at in range(0, len(calls) - size + 1, size)]
+            for call in units[warm[0]]:
+                call()
+            self._machine.synchronize()
+            self._graphs[key] = [self._machine.capture(unit) for unit in units]
+        return self._graphs[key]
 
 
 def _nothing() -> None:

@@ -77,6 +77,21 @@ def test_a_retiring_slot_may_have_been_called_any_number_of_times_before() -> No
     assert {1, 2, 3, 5, 8} <= ordinals
 
 
+@given(SIZES, st.integers(2, 6))
+def test_units_of_several_slots_keep_every_promise(
+    sizes: tuple[int, int, int, int], size: int
+) -> None:
+    units, launches, warm, seed = sizes
+    turn = deal(slice(0, units * size + 1), launches, warm, random.Random(seed), size)
+    assert len(turn.timed) * size >= launches > (len(turn.timed) - 1) * size
+    called, uncalled = turn.slots_of(*turn.timed, *turn.warm), turn.slots_of(*turn.uncalled)
+    assert set(called).isdisjoint(uncalled)
+    assert max((*called, *uncalled)) < units * size
+    assert len(uncalled) == UNCALLED * size
+    assert set(turn.last_slots) <= set(turn.called_once)
+    assert turn.last_slots[0] == turn.timed[-1] * size + size - 1
+
+
 @pytest.mark.parametrize("launches", [1, 2, 3])
 def test_a_pilot_of_few_calls_needs_no_retirement(launches: int) -> None:
     turn = dealt(FEWEST_SLOTS, launches, 64, 7)

@@ -89,7 +89,8 @@ _ARENA_SHARE = 8
 """Of the free memory, one part of so many for each runner."""
 _ROTATION_BYTES = 1 << 30
 """What the slots of a large row are together: a cache holds a small part of it."""
-_GRAPH_SLOTS = 64
+_GRAPH_CALLS = 16
+"""In one graph, so that its launch is a small part of it."""
 _HOST_BYTES = 24 << 30
 """What a solution may add to the host memory that torch takes."""
 _LATE_TURNS = 3
@@ -155,7 +156,7 @@ class CudaDevice(RunnerDevice):
 
     def slots_for(self, source: RowSource, wanted: int, lane: Lane) -> int:
         probes = self._opened()
-        slots = rotated_slots(
+        return rotated_slots(
             source.function,
             source.row,
             wanted,
@@ -164,8 +165,9 @@ class CudaDevice(RunnerDevice):
             fewest=FEWEST_SLOTS,
             most_bytes=probes.arena_bytes,
         )
-        # Each slot has a graph of its own, and they take long to capture.
-        return max(FEWEST_SLOTS, min(slots, _GRAPH_SLOTS)) if lane is Lane.GRAPH else slots
+
+    def calls_a_launch(self, lane: Lane, slots: int) -> int:
+        return max(1, min(_GRAPH_CALLS, slots // FEWEST_SLOTS)) if lane is Lane.GRAPH else 1
 
     # -- turns
 

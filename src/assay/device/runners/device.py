@@ -88,6 +88,10 @@ class RunnerDevice(Device[Program]):
     def slots_for(self, source: RowSource, wanted: int, lane: Lane) -> int:
         """Slots of a row whose batches in a lane would like so many."""
 
+    def calls_a_launch(self, lane: Lane, slots: int) -> int:
+        """How many calls are launched as one, of a row with so many slots."""
+        return 1
+
     @abc.abstractmethod
     def watch(self, process: RunnerProcess) -> TurnWatch:
         """Somebody to look at the device while one process has its turn."""

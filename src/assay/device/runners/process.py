@@ -31,7 +31,6 @@ from assay.device.runners.spans import Span
 from assay.device.runners.spans import late
 from assay.device.runners.spans import spans_of
 from assay.device.runners.spoiler import Spoiler
-from assay.device.runners.turn import LAST
 from assay.device.runners.turn import Turn
 from assay.device.runners.turn import deal
 from assay.device.runners.turn import slots_wanted
@@ -101,14 +100,17 @@ class RunnerProcess(Process):
         session = self._session(f"{row}-{slots}", source, slots)
         self._enter(session, source)
         poison = Poison.fresh()
-        turn = deal(session.next_window(wanted), launches, warm_launches, self._lot)
+        size = self.device.calls_a_launch(lane, slots)
+        turn = deal(session.next_window(wanted), launches, warm_launches, self._lot, size)
         session.renew(poison, turn.window)
         self.device.hand_over()
         before = self.device.pace()
         reading = self._timed(session, turn, lane)
         paces = (*before, *self.device.pace())
         self._inspect(session, turn, poison)
-        return replace(reading, paces=paces)
+        # A turn in units of several calls may have a few more than were asked for.
+        taken = reading.nanoseconds * launches // (len(turn.timed) * turn.size)
+        return replace(reading, nanoseconds=max(taken, 1), paces=paces)
 
     def time_nothing(self, row: str, lane: Lane, launches: int) -> int:
         """The nanoseconds of so many calls that do nothing: what the turn itself costs."""
@@ -193,9 +195,10 @@ class RunnerProcess(Process):
                 "do": "batch",
                 "mode": mode,
                 "row": session.name,
-                "warm_slots": list(turn.warm),
+                "warm": list(turn.warm),
                 "count": len(turn.timed),
                 "batch": self._batches,
+                "group": turn.size,
                 "nothing": nothing,
             }
         )
@@ -231,7 +234,7 @@ class RunnerProcess(Process):
         return run_singles(self.words, first, turn.timed, self.runner, CALL_SECONDS, check)
 
     def _stream(self, session: Session, turn: Turn, mode: str, watch: TurnWatch) -> int:
-        last = spans_of(self.memory, session.layout, turn.timed[-1 : -LAST - 1 : -1], self._lot)
+        last = spans_of(self.memory, session.layout, turn.last_slots, self._lot)
         self.spoiler = Spoiler(self.memory, self._lot)
         gates = self.spoiler.gates(session.layout, turn)
         seen: list[bytes] = []
@@ -259,7 +262,7 @@ class RunnerProcess(Process):
     def _inspect(self, session: Session, turn: Turn, poison: Poison) -> None:
         """After each batch: slots that nobody called, slots whose output was spoilt, guards of
         some that were called, and by lot one whole call for the oracle."""
-        for slot in turn.uncalled:
+        for slot in turn.slots_of(*turn.uncalled):
             if not session.views.untouched(slot, poison):
                 raise violation(
                     ViolationKind.SLOT_WRITTEN, "it wrote a slot that it had not been given"

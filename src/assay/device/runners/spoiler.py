@@ -31,8 +31,9 @@ class Spoiler:
         """By the index of each slot's last call, what is done before it is revealed."""
         gates: dict[int, Gate] = {}
         for index, found in turn.retiring.items():
-            piece = spoilt_piece(self._memory, layout, found.slot, self._lot)
-            markers = spans_of(self._memory, layout, [found.marker], self._lot)
+            spoilt = self._lot.choice(turn.slots_of(found.slot))
+            piece = spoilt_piece(self._memory, layout, spoilt, self._lot)
+            markers = spans_of(self._memory, layout, turn.slots_of(found.marker)[-1:], self._lot)
             if piece is not None and markers:
                 gates[index] = self._gate(piece, markers)
         return gates

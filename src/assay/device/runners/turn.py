@@ -6,11 +6,15 @@ some slots *retire*: after one of their calls was seen to be done (by a marker, 
 once and right after it), a piece of their output is spoilt, and one more call must mend it.
 
     … s m … (m is written, so s was: spoil s) … s … and never again
+
+In the graph lane what is called is not a slot but a unit of several, captured in one graph: the
+launch of a graph costs more than a small kernel does.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,21 +45,32 @@ class Retirement:
 
 @dataclass(frozen=True)
 class Turn:
+    """Units are numbered as slots are, and each is `size` of them in a row."""
+
     window: slice
+    """Of slots: all that this turn may touch."""
     uncalled: tuple[int, ...]
     warm: tuple[int, ...]
     timed: tuple[int, ...]
     retiring: Mapping[int, Retirement] = field(default_factory=dict)
     """By the index of the last call."""
+    size: int = 1
+
+    def slots_of(self, *units: int) -> tuple[int, ...]:
+        return tuple(
+            slot for unit in units for slot in range(unit * self.size, (unit + 1) * self.size)
+        )
+
+    @property
+    def last_slots(self) -> tuple[int, ...]:
+        """What is written at the very end, the latest first."""
+        return tuple(self.slots_of(unit)[-1] for unit in self.timed[-1 : -LAST - 1 : -1])
 
     @property
     def called_once(self) -> tuple[int, ...]:
         """Slots whose output is that of one call on the content that the referee put there."""
-        every = (*self.warm, *self.timed)
-        seen: dict[int, int] = {}
-        for slot in every:
-            seen[slot] = seen.get(slot, 0) + 1
-        return tuple(slot for slot in dict.fromkeys(self.timed) if seen[slot] == 1)
+        seen = Counter((*self.warm, *self.timed))
+        return self.slots_of(*(unit for unit in dict.fromkeys(self.timed) if seen[unit] == 1))
 
 
 def slots_wanted(launches: int, warm: int) -> int:
@@ -63,19 +78,25 @@ def slots_wanted(launches: int, warm: int) -> int:
     return launches + warm + UNCALLED
 
 
-def deal(window: slice, launches: int, warm: int, lot: random.Random) -> Turn:
-    """The next turn over the slots of a window."""
-    order = list(range(window.start, window.stop))
+def deal(window: slice, launches: int, warm: int, lot: random.Random, size: int = 1) -> Turn:
+    """The next turn over the slots of a window, for at least so many calls in units of `size`."""
+    launches, warm = -(-launches // size), -(-warm // size)
+    order = list(range(window.start // size, window.stop // size))
     lot.shuffle(order)
-    if len(order) >= slots_wanted(launches, warm):
-        called = order[UNCALLED:]
-        timed = tuple(called[warm : warm + launches])
-        return Turn(window, tuple(order[:UNCALLED]), tuple(called[:warm]), timed)
-    return _rotated(window, order, launches, warm, lot)
+    if len(order) < slots_wanted(launches, warm):
+        return _rotated(window, order, launches, warm, lot, size)
+    called = order[UNCALLED:]
+    return Turn(
+        window,
+        uncalled=tuple(order[:UNCALLED]),
+        warm=tuple(called[:warm]),
+        timed=tuple(called[warm : warm + launches]),
+        size=size,
+    )
 
 
 def _rotated(
-    window: slice, order: Sequence[int], launches: int, warm: int, lot: random.Random
+    window: slice, order: Sequence[int], launches: int, warm: int, lot: random.Random, size: int
 ) -> Turn:
     uncalled = tuple(order[:UNCALLED])
     last = order[UNCALLED : UNCALLED + LAST]
@@ -90,6 +111,7 @@ def _rotated(
         warm=tuple(_endless(others, warm, lot)),
         timed=(*body, *last)[-launches:],
         retiring={found.last_call: found for found in retiring},
+        size=size,
     )
 
 
