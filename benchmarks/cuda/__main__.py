@@ -21,6 +21,7 @@ from benchmarks.cuda.costs import read_back
 from benchmarks.cuda.costs import spoiling
 from benchmarks.cuda.costs import twins
 from benchmarks.cuda.noise import against_itself
+from benchmarks.cuda.noise import series
 from benchmarks.cuda.noise import slower
 from benchmarks.cuda.noise import small_against_itself
 from benchmarks.record import record
@@ -29,6 +30,7 @@ PARTS: dict[str, tuple[Callable[[float], dict[str, Any]], float]] = {
     "overhead": (overhead, 0.0),
     "read-back": (read_back, 0.0),
     "twins": (twins, 0.0),
+    "series": (series, 0.0),
     "flush": (flush, 0.0),
     "spoiling": (spoiling, 0.0),
     "left-out": (left_out, 6.0),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import torch
 
+from assay.device.cuda import CudaDevice
 from assay.device.cuda.probes import event_microseconds
 from assay.judge.case import Case
 from assay.judge.case import Contender
@@ -22,7 +24,9 @@ from assay.task import load_task
 from assay.task.load import load_baseline
 from benchmarks.cuda.cases import copy_case
 from benchmarks.cuda.cases import copy_rows
+from benchmarks.cuda.cases import program_of
 from benchmarks.cuda.cases import show
+from benchmarks.cuda.cases import source_of
 from benchmarks.cuda.cases import told
 
 RMS = "cuda/rms_norm"
@@ -119,6 +123,32 @@ def _group(rows: list[dict[str, Any]]) -> dict[str, Any]:
             1 for row in rows if row["interval"] and row["interval"][0] <= 1 <= row["interval"][1]
         ),
     }
+
+
+def series(_: float) -> dict[str, Any]:
+    """A host-bound row in one process, batch after batch, with one and with five processes alive:
+    what varies, and whether the pace of the core varies with it."""
+    folder = load_task(RMS)
+    row = next(row for row in folder.workloads.rows if row.id == "m1320_d128_bf16")
+    loaded = load_baseline(folder)
+    side = Contender(loaded.sealed, loaded.sources)
+    case = Case(folder.task, folder.content_hash, (row,), folder.reference, side, side)
+    found: dict[str, Any] = {}
+    with CudaDevice() as device, device.referee_core(), ExitStack() as stack:
+        device.rows = {row.id: source_of(case, row, device)}
+        program = program_of(case.task, side)
+        first = stack.enter_context(device.start(program))
+        for alive in (1, 5):
+            others = [stack.enter_context(device.start(program)) for _ in range(alive - 1)]
+            for other in others:
+                other.time(row.id, Lane.THROUGHPUT, 100, 64)
+            readings = [first.time(row.id, Lane.THROUGHPUT, 1000, 64) for _ in range(40)]
+            found[f"alive_{alive}"] = [
+                [round(r.nanoseconds / 1e6, 2), *(round(p / 1000) for p in r.paces)]
+                for r in readings
+            ]
+            print(alive, found[f"alive_{alive}"], flush=True)
+    return found
 
 
 DELAYED = """

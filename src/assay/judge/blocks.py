@@ -12,8 +12,10 @@ from assay.judge.ulp import has_infinity
 from assay.judge.ulp import overflow
 from assay.judge.ulp import ulp
 
-# Temporaries are float64 and a dozen at a time: some 100 MB, however large the output is.
+# Temporaries are float64 and a dozen at a time: some 100 MB, however large the output is. A GPU
+# has the room for more, and would spend its time on launches with less.
 _BLOCK_ELEMENTS = 2**20
+_BLOCK_ELEMENTS_ON_GPU = 2**24
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def blocks_of(truth: torch.Tensor, baseline: torch.Tensor) -> Iterator[Block]:
     dtype = baseline.dtype
     truth_rows, baseline_rows = _as_rows(truth), _as_rows(baseline)
     height, width = truth_rows.shape
-    tall, wide = max(_BLOCK_ELEMENTS // width, 1), min(_BLOCK_ELEMENTS, width)
+    most = _BLOCK_ELEMENTS if truth.device.type == "cpu" else _BLOCK_ELEMENTS_ON_GPU
+    tall, wide = max(most // width, 1), min(most, width)
     for top in range(0, height, tall):
         rows = slice(top, min(top + tall, height))
         largest = _largest(truth_rows[rows], dtype)
