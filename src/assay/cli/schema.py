@@ -9,12 +9,19 @@ import typer
 
 from assay.judge.bundle import Manifest as BundleManifest
 from assay.pack.manifest import Manifest as PackManifest
+from assay.spec.noun import Document
 from assay.spec.schema import DOCUMENTS
 from assay.spec.schema import write_schemas
 from assay.task.admission import Admission
 from assay.task.freeze import Freeze
 
-EVERY_DOCUMENT = (*DOCUMENTS, Admission, Freeze, BundleManifest, PackManifest)
+EVERY_DOCUMENT: tuple[type[Document], ...] = (
+    *DOCUMENTS,
+    Admission,
+    Freeze,
+    BundleManifest,
+    PackManifest,
+)
 
 
 def schema(folder: Annotated[Path, typer.Argument(help="Where to write the files.")]) -> None:
