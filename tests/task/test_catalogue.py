@@ -27,7 +27,7 @@ def test_shipped_tasks_come_first_then_those_of_the_project() -> None:
     new_task(Path("tasks/own/silu"), "own/silu")
     entries = catalogue()
     assert [entry.address for entry in entries] == [*SHIPPED, "own/silu"]
-    assert [entry.shipped for entry in entries] == [True] * 4 + [False]
+    assert [entry.shipped for entry in entries] == [True] * len(SHIPPED) + [False]
     assert all(entry.folder is not None for entry in entries)
 
 

@@ -71,7 +71,7 @@ class Runner:
             return _failure(request["do"], error)
 
     def _load(self, request: dict[str, Any]) -> None:
-        self._folder = self._folder or tempfile.mkdtemp(prefix="assay-")
+        self._folder = self._folder or tempfile.mkdtemp(prefix="assay-runner-")
         self._solution = load(request, Path(self._folder), self._machine.stream)
 
     def _artefacts(self, request: dict[str, Any]) -> dict[str, Any]:

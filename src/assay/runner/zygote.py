@@ -61,7 +61,7 @@ def _keep(zygote: socket.socket, request: dict[str, Any], descriptors: tuple[int
     control = socket.socket(fileno=descriptors[0])
     held = {isolate.NAMESPACES: isolate.enter_namespaces() if request["isolate"] else False}
     # Without a private /tmp the solution's folder lies in everybody's, and the keeper removes it.
-    folder = None if held[isolate.NAMESPACES] else tempfile.mkdtemp(prefix="assay-")
+    folder = None if held[isolate.NAMESPACES] else tempfile.mkdtemp(prefix="assay-runner-")
     request = {**request, "folder": folder}
     lifeline, held_end = os.pipe()
     runner = os.fork()
