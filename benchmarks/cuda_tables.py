@@ -92,7 +92,7 @@ _LINES: list[tuple[str, str, Callable[[dict[str, Any]], str]]] = [
     ("cuda-spoiling", "two slots spoilt in the middle of a batch", _spoiling),
     ("cuda-left-out", "a solution that leaves out every third known call", _left_out),
     ("cuda-slower", "a copy with a delay tuned to 2 %", _slower),
-    ("cuda-against-itself", "A/A, five rows of 0.5 ms and more", _itself),
+    ("cuda-against-itself", "A/A, five rows of 200 MB and more", _itself),
     ("cuda-against-itself", "A/A, five rows of 2 MB and less", _small),
     ("cuda-against-itself", "cost of that verdict: ten rows, two sides", _cost),
 ]

@@ -1,6 +1,6 @@
 """compute-sanitizer over a solution: four tools, small rows, a bounded time.
 
-The tools are 10 to 100 times slower than the kernels they watch, so rows are small ones. They see
+The tools make the kernels they watch many times slower, so rows are small ones. They see
 mistakes. A solution that wants to hide from them can: it shares a process with what watches it.
 """
 

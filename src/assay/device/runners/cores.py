@@ -34,7 +34,7 @@ def choose_cores() -> Cores:
 def assign(allowed: Iterable[int], siblings: Callable[[int], set[int]]) -> Cores:
     """The first allowed core for the referee, the last for the runners: interrupts tend to be
     served by the first. A referee that waits on the other thread of a runner's core would slow it
-    by a third and more, so such a core is taken only where there is no other.
+    down, so such a core is taken only where there is no other.
 
     >>> assign(range(4), lambda core: {core, core ^ 1})
     Cores(referee=0, runner=3)
