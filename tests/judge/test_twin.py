@@ -87,13 +87,6 @@ def test_a_cpu_twin_writes_all_outputs_and_no_input(tmp_path: Path) -> None:
         assert library.norm((CTensor * 4)(ABSENT, weight.c, residual.c, y.c), None, None) == 0
 
 
-def test_an_empty_call_does_nothing(tmp_path: Path) -> None:
-    library = load(twin_program(norm_task(), CPU).files["library.so"], tmp_path)
-    y = Place(100, 0, 7)
-    assert library.assay_empty((CTensor * 4)(ABSENT, ABSENT, ABSENT, y.c), None, None) == 0
-    assert (y.bytes == 7).all()
-
-
 def test_a_device_without_a_toolchain_has_no_twin() -> None:
     with pytest.raises(UnavailableError, match="there is no copy twin for a rocm device"):
         twin_program(norm_task(), Target("rocm"))
@@ -105,7 +98,6 @@ def test_a_cuda_twin_is_a_library_with_the_functions_by_name(tmp_path: Path) -> 
     assert (made.entry, made.solution.language) == ("library.so", Language.CUDA)
     library = load(made.files["library.so"], tmp_path)
     assert library.norm
-    assert library.assay_empty(None, None, None, None) == 0
 
 
 @needs_nvcc

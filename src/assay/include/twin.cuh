@@ -124,9 +124,6 @@ static int move_bytes(const assay_tensor* tensors, uint64_t read, uint64_t writt
 
 #ifdef __CUDACC__
 
-// A call that does nothing: what it takes is what calling takes.
-extern "C" int assay_empty(const assay_tensor*, const double*, void*, cudaStream_t) { return 0; }
-
 // By an assembler name: a task's function may be called norm, which CUDA's headers also declare.
 #define ASSAY_TWIN(name, arguments, read, written)                                       \
     extern "C" int assay_twin_##name(const assay_tensor*, const double*, void*,          \

@@ -80,9 +80,6 @@ static int move_bytes(const assay_tensor* tensors, int arguments, uint64_t read,
 
 }  // namespace assay_twin
 
-// A call that does nothing: what it takes is what calling takes.
-extern "C" int assay_empty(const assay_tensor*, const double*, void*) { return 0; }
-
 // By an assembler name: a task's function may be called exp, which the C library also declares.
 #define ASSAY_TWIN(name, arguments, read, written)                                         \
     extern "C" int assay_twin_##name(const assay_tensor*, const double*, void*)            \

@@ -23,10 +23,7 @@ _SOURCES = {Language.CPP: ("twin.cpp", "twin.h"), Language.CUDA: ("twin.cu", "tw
 
 
 def twin_program(task: Task, target: Target) -> Program:
-    """A library that has the task's functions by name, each of which only moves the bytes.
-
-    Beside them it has `assay_empty`, which takes what they take and does nothing.
-    """
+    """A library that has the task's functions by name, each of which only moves the bytes."""
     toolchain = toolchain_for(target)
     if toolchain is None:
         raise UnavailableError(f"there is no copy twin for a {target.kind} device")
