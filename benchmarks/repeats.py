@@ -54,6 +54,7 @@ def once(task: str, candidate: str, seconds: float, ledger: Path) -> dict[str, A
         "verdict": verdict.verdict.value,
         "geomean": verdict.geomean,
         "interval": list(verdict.interval) if verdict.interval else None,
+        "undecided": {row.row: row.reason for row in verdict.rows if row.status is Status.UNCLEAR},
         "wall_seconds": round(time.monotonic() - begun, 1),
     }
 

@@ -84,7 +84,7 @@ def test_orders_are_tossed_and_differ_between_sittings() -> None:
 def test_a_replay_of_the_samples_gives_the_same_finding() -> None:
     for gain in (0.0, 0.01, 0.03):
         record = judged(gain, noise=SimulatedNoise(5))
-        again = replay(record.samples, RULES, record.plan.looks, record.plan.resolution)
+        again = replay(record.samples, RULES, record.plan)
         assert again == record.finding
 
 
@@ -100,6 +100,23 @@ def test_a_throttled_stretch_is_dropped_and_counted() -> None:
     assert measured is not None
     assert measured.dropped_blocks > 0
     assert measured.ratio == pytest.approx(1.03, abs=0.01)
+
+
+def test_disturbed_blocks_are_measured_again_in_their_generation() -> None:
+    noise = WithEpisodes(SimulatedNoise(1), tuple(throttling(s, s + 0.1) for s in range(20)))
+    record = judged(0.03, noise=noise)
+    for pair, planned in ((Pair.AB, 12), (Pair.AA, 7)):
+        table = block_table(record.samples, pair)
+        assert {len(group) for group in table.groups} == {planned}
+    assert block_table(record.samples, Pair.AB).dropped > 0
+
+
+def test_only_so_many_blocks_are_measured_again() -> None:
+    noise = WithEpisodes(SimulatedNoise(4), (throttling(0.0, 1e9),))
+    record = judged(0.0, noise=noise)
+    blocks = {(s.generation, s.block) for s in record.samples}
+    # 19 planned, 9 spare.
+    assert len(blocks) == record.plan.generations * 28
 
 
 def test_foreign_work_that_nobody_reports_does_not_make_a_verdict() -> None:
@@ -119,7 +136,7 @@ def test_a_device_that_throttles_all_the_time_gives_no_verdict() -> None:
     noise = WithEpisodes(SimulatedNoise(4), (throttling(0.0, 1e9),))
     verdict = judged(0.5, noise=noise).verdict()
     assert verdict.status is Status.UNCLEAR
-    assert verdict.reason == "100% of the blocks were disturbed"
+    assert verdict.reason == "100% of the planned blocks were disturbed, and again when repeated"
 
 
 def test_rows_that_are_settled_are_not_measured_further() -> None:

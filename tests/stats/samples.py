@@ -10,6 +10,7 @@ from assay.spec.sample import Pair
 from assay.spec.sample import Sample
 from assay.spec.sample import Side
 from assay.stats.blocks import BlockTable
+from assay.stats.plan import Plan
 
 A, E, B = Side.BASELINE, Side.ECHO, Side.CANDIDATE
 
@@ -38,6 +39,20 @@ def block_of(
 
 def table_of(*groups: Sequence[float]) -> BlockTable:
     return BlockTable(tuple(np.array(group, dtype=float) for group in groups), 0)
+
+
+def plan_of(*looks: int, blocks: int = 3) -> Plan:
+    """The plan that `row_samples` are samples of."""
+    return Plan(
+        generations=looks[-1],
+        ab_blocks=blocks,
+        aa_blocks=blocks,
+        launches=1,
+        warm_launches=0,
+        looks=looks,
+        resolution=1e-9,
+        device_seconds=1.0,
+    )
 
 
 def row_samples(

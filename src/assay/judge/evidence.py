@@ -94,7 +94,7 @@ def record_of(row: Row, samples: Samples) -> RowRecord:
     rules = parse_document(row.body["rules"], Rules, "rules")
     plan = Plan(**{**row.body["plan"], "looks": tuple(row.body["plan"]["looks"])})
     taken = from_columns(samples.columns)
-    finding = replay(taken, rules, plan.looks, plan.resolution)
+    finding = replay(taken, rules, plan)
     return RowRecord(row.body["row"], Lane(row.body["lane"]), plan, list(taken), finding)
 
 

@@ -32,6 +32,7 @@ from assay.spec.sample import Pair
 from assay.spec.sample import Sample
 from assay.spec.sample import Side
 from assay.spec.verdict import RowVerdict
+from assay.stats.blocks import log_ratio
 from assay.stats.plan import Plan
 from assay.stats.plan import plan_row
 from assay.stats.row_rule import Finding
@@ -115,6 +116,14 @@ def host_drifted(readings: Sequence[Reading], most: float) -> tuple[Disturbance,
     if paces and max(paces) > (1 + most) * min(paces):
         return (Disturbance.CLOCK_STEP,)
     return ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """Which sides are set against each other in one block."""
+
+    pair: Pair
+    sides: tuple[Side, Side]
 
 
 AfterRow = Callable[["RowRecord", Mapping[Side, Process]], None]
@@ -203,29 +212,49 @@ class Sitting(Generic[P]):
     def _measure(
         self, record: RowRecord, generation: int, processes: Mapping[Side, Process]
     ) -> None:
-        for number, (pair, sides) in enumerate(self._blocks(record.plan, generation)):
-            readings = [self._reading(record, processes, side) for side in sides]
-            drifted = host_drifted(readings, self._rules.host_drift)
-            record.paces += [reading.paces for reading in readings]
-            for position, (side, reading) in enumerate(zip(sides, readings, strict=True)):
-                record.samples.append(
-                    Sample(
-                        generation=generation,
-                        block=number,
-                        position=position,
-                        pair=pair,
-                        side=side,
-                        launches=record.plan.launches,
-                        nanoseconds=reading.nanoseconds,
-                        disturbances=tuple(dict.fromkeys((*reading.disturbances, *drifted))),
-                        clock_mhz=reading.clock_mhz,
-                    )
-                )
+        blocks = self._blocks(record.plan, generation)
+        most = len(blocks) + int(self._rules.spare_blocks * len(blocks))
+        for number, block in enumerate(blocks):  # which grows by those to be measured again
+            samples = self._block(record, generation, number, block, processes)
+            record.samples += samples
+            if log_ratio(samples) is None and len(blocks) < most:
+                blocks.append(block)
 
         if Side.TWIN in processes:
             for _ in range(_TWIN_READINGS):
                 reading = self._reading(record, processes, Side.TWIN)
                 record.twin_nanoseconds.append(reading.nanoseconds)
+
+    def _block(
+        self,
+        record: RowRecord,
+        generation: int,
+        number: int,
+        block: Block,
+        processes: Mapping[Side, Process],
+    ) -> list[Sample]:
+        """One block, ABBA or BAAB by the toss of a coin."""
+        first, second = block.sides
+        if self._order.random() < 0.5:
+            first, second = second, first
+        sides = (first, second, second, first)
+        readings = [self._reading(record, processes, side) for side in sides]
+        drifted = host_drifted(readings, self._rules.host_drift)
+        record.paces += [reading.paces for reading in readings]
+        return [
+            Sample(
+                generation=generation,
+                block=number,
+                position=position,
+                pair=block.pair,
+                side=side,
+                launches=record.plan.launches,
+                nanoseconds=reading.nanoseconds,
+                disturbances=tuple(dict.fromkeys((*reading.disturbances, *drifted))),
+                clock_mhz=reading.clock_mhz,
+            )
+            for position, (side, reading) in enumerate(zip(sides, readings, strict=True))
+        ]
 
     def _reading(self, record: RowRecord, processes: Mapping[Side, Process], side: Side) -> Reading:
         plan = record.plan
@@ -234,22 +263,19 @@ class Sitting(Generic[P]):
         except ProcessFailure as failure:
             raise SideFailed(side, record.row, record.lane, failure) from failure
 
-    def _blocks(self, plan: Plan, generation: int) -> Iterator[tuple[Pair, tuple[Side, ...]]]:
+    def _blocks(self, plan: Plan, generation: int) -> list[Block]:
         """The blocks of one generation. AB blocks take turns between the two baseline processes:
         the candidate is compared with their average, which halves what one of them is off by."""
-        kinds: list[tuple[Pair, Side, Side]] = []
+        blocks: list[Block] = []
         for number in range(plan.ab_blocks):
             baseline = (Side.BASELINE, Side.ECHO)[(number + generation) % 2]
-            kinds.append((Pair.AB, baseline, Side.CANDIDATE))
-        kinds += [(Pair.AA, Side.BASELINE, Side.ECHO)] * plan.aa_blocks
-        self._order.shuffle(kinds)
-        for pair, first, second in kinds:
-            if self._order.random() < 0.5:
-                first, second = second, first
-            yield pair, (first, second, second, first)
+            blocks.append(Block(Pair.AB, (baseline, Side.CANDIDATE)))
+        blocks += [Block(Pair.AA, (Side.BASELINE, Side.ECHO))] * plan.aa_blocks
+        self._order.shuffle(blocks)
+        return blocks
 
     def _look(self, record: RowRecord, generations: int) -> None:
         plan = record.plan
         if generations in plan.looks:
             look = plan.looks.index(generations)
-            record.finding = look_at(record.samples, self._rules, plan.looks, look, plan.resolution)
+            record.finding = look_at(record.samples, self._rules, plan, look)

@@ -56,8 +56,11 @@ class Rules(Document):
     """The sign test over generations must agree with a FASTER or SLOWER at this level."""
     futility: Relative = 0.02
     """Stop when the chance that the rest of the budget decides is below this."""
+    spare_blocks: Relative = 0.5
+    """A disturbed block is measured again at the end of its generation, up to this share of those
+    planned."""
     most_dropped: Relative = 0.34
-    """With a larger share of disturbed blocks the row is unclear."""
+    """With a larger share of its planned blocks dropped and not made up for, the row is unclear."""
     host_drift: Relative = 0.05
     """Readings of one block whose host was slower or faster by more than this are not compared."""
     loss_bound: Annotated[float, Field(gt=0, le=1)] = 0.97

@@ -61,11 +61,6 @@ class BlockTable:
     def blocks(self) -> int:
         return sum(len(group) for group in self.groups)
 
-    @property
-    def dropped_share(self) -> float:
-        every = self.blocks + self.dropped
-        return self.dropped / every if every else 0.0
-
     def medians(self) -> Floats:
         """One value per generation: what the sign test counts."""
         return np.array([np.median(group) for group in self.groups])

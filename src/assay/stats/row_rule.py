@@ -20,6 +20,7 @@ from assay.stats.interval import Estimate
 from assay.stats.interval import estimate
 from assay.stats.looks import chance_to_decide
 from assay.stats.looks import look_alpha
+from assay.stats.plan import Plan
 from assay.stats.sign import majority_sign
 from assay.stats.sign import sign_test
 
@@ -46,18 +47,17 @@ def place(interval: tuple[float, float], margin: float) -> Status:
     return Status.UNCLEAR
 
 
-def look_at(
-    samples: Sequence[Sample], rules: Rules, schedule: tuple[int, ...], look: int, resolution: float
-) -> Finding:
-    """The finding of one look of the schedule, over the samples that are in by then."""
+def look_at(samples: Sequence[Sample], rules: Rules, plan: Plan, look: int) -> Finding:
+    """The finding of one look of the plan, over the samples that are in by then."""
     ab = block_table(samples, Pair.AB)
     aa = block_table(samples, Pair.AA)
+    schedule = plan.looks
     last = look == len(schedule) - 1
-    problem = _too_little(ab, aa, rules)
+    problem = _too_little(ab, aa, rules, plan, schedule[look])
     if problem is not None:
         return Finding(Status.UNCLEAR, last, problem)
     alpha = look_alpha(schedule, look, rules.alpha)
-    measured, now = _measure(samples, ab, aa, rules, alpha, resolution, look)
+    measured, now = _measure(samples, ab, aa, rules, alpha, plan.resolution, look)
     margin = math.log1p(measured.floor)
     status, reason = _decide(now, alpha, margin, ab, rules)
     settled = last or status is not Status.UNCLEAR
@@ -69,10 +69,15 @@ def look_at(
     return Finding(status, settled, reason, measured)
 
 
-def _too_little(ab: BlockTable, aa: BlockTable, rules: Rules) -> str | None:
-    share = max(ab.dropped_share, aa.dropped_share)
-    if share > rules.most_dropped:
-        return f"{share:.0%} of the blocks were disturbed"
+def _too_little(
+    ab: BlockTable, aa: BlockTable, rules: Rules, plan: Plan, generations: int
+) -> str | None:
+    missing = max(
+        1 - table.blocks / (planned * generations)
+        for table, planned in ((ab, plan.ab_blocks), (aa, plan.aa_blocks))
+    )
+    if missing > rules.most_dropped:
+        return f"{missing:.0%} of the planned blocks were disturbed, and again when repeated"
     if min(ab.generations, aa.generations) < 2:
         return "fewer than two undisturbed generations"
     return None
@@ -131,20 +136,18 @@ def _decide(
     return status, f"beyond the floor of {math.expm1(margin):.2%}"
 
 
-def replay(
-    samples: Sequence[Sample], rules: Rules, schedule: tuple[int, ...], resolution: float
-) -> Finding:
+def replay(samples: Sequence[Sample], rules: Rules, plan: Plan) -> Finding:
     """The verdict that the rules give on stored samples, look by look, as it was first given.
 
     This is how a reader checks a verdict instead of believing it.
     """
     measured = 1 + max((sample.generation for sample in samples), default=-1)
     finding = Finding(Status.UNCLEAR, False, "no look was reached")
-    for look, generations in enumerate(schedule):
+    for look, generations in enumerate(plan.looks):
         if generations > measured:
             break
         seen = [sample for sample in samples if sample.generation < generations]
-        finding = look_at(seen, rules, schedule, look, resolution)
+        finding = look_at(seen, rules, plan, look)
         if finding.settled:
             if generations != measured:
                 raise ValueError(f"samples go on after look {look + 1} had settled it")
