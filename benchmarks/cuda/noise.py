@@ -101,11 +101,12 @@ def _itself(rows: tuple[Row, ...], seconds: float, lanes: tuple[Lane, ...]) -> d
 
 
 def _spread(record: RowRecord) -> dict[str, list[list[float]]]:
-    """By process, in order: the microseconds of a call, and the host's pace around the batch."""
+    """By process, in order: the microseconds of a call, and how slow the host was around the batch;
+    readings that were taken again among them."""
     by: dict[str, list[list[float]]] = {}
     for sample, paces in zip(record.samples, record.paces, strict=True):
         call = sample.nanoseconds / sample.launches / 1000
-        figures = [call, *(pace / 1000 for pace in paces)]
+        figures = [call, *paces]
         key = f"{sample.generation}_{sample.side}"
         by.setdefault(key, []).append([round(figure, 2) for figure in figures])
     return by
@@ -144,8 +145,7 @@ def series(_: float) -> dict[str, Any]:
                 other.time(row.id, Lane.THROUGHPUT, 100, 64)
             readings = [first.time(row.id, Lane.THROUGHPUT, 1000, 64) for _ in range(40)]
             found[f"alive_{alive}"] = [
-                [round(r.nanoseconds / 1e6, 2), *(round(p / 1000) for p in r.paces)]
-                for r in readings
+                [round(r.nanoseconds / 1e6, 2), *(round(p, 2) for p in r.paces)] for r in readings
             ]
             print(alive, found[f"alive_{alive}"], flush=True)
     return found

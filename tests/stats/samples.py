@@ -41,12 +41,12 @@ def table_of(*groups: Sequence[float]) -> BlockTable:
     return BlockTable(tuple(np.array(group, dtype=float) for group in groups), 0)
 
 
-def plan_of(*looks: int, blocks: int = 3) -> Plan:
+def plan_of(*looks: int) -> Plan:
     """The plan that `row_samples` are samples of."""
     return Plan(
         generations=looks[-1],
-        ab_blocks=blocks,
-        aa_blocks=blocks,
+        ab_blocks=3,
+        aa_blocks=3,
         launches=1,
         warm_launches=0,
         looks=looks,

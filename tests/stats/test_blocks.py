@@ -86,6 +86,7 @@ def test_the_table_groups_by_generation_and_counts_what_it_dropped() -> None:
     # Generation 1 had one block, which was dropped: it is no generation.
     assert [list(np.round(np.exp(group))) for group in table.groups] == [[2.0, 4.0], [8.0]]
     assert (table.generations, table.blocks, table.dropped) == (2, 3, 1)
+    assert table.dropped_share == 0.25
     # The median of ln 2, ln 4, ln 8.
     assert table.estimate() == pytest.approx(math.log(4))
     # Per generation: the median of ln 2 and ln 4, and ln 8.

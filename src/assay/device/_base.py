@@ -30,9 +30,9 @@ class Reading:
     nanoseconds: int
     disturbances: tuple[Disturbance, ...] = ()
     clock_mhz: int | None = None
-    paces: tuple[int, ...] = ()
-    """Nanoseconds of a fixed piece of work on the runners' core, before and after the batch: where
-    another guest of the machine takes turns on that core, they differ."""
+    paces: tuple[float, ...] = ()
+    """How long a fixed piece of work took on the runner's core before and after the batch, as a
+    multiple of what it usually takes: more where another guest of the machine is on that core."""
 
 
 class Process(abc.ABC):

@@ -32,7 +32,7 @@ from assay.spec.sample import Pair
 from assay.spec.sample import Sample
 from assay.spec.sample import Side
 from assay.spec.verdict import RowVerdict
-from assay.stats.blocks import log_ratio
+from assay.stats.blocks import is_disturbed
 from assay.stats.plan import Plan
 from assay.stats.plan import plan_row
 from assay.stats.row_rule import Finding
@@ -63,7 +63,7 @@ class RowRecord:
     samples: list[Sample] = field(default_factory=list)
     finding: Finding | None = None
     twin_nanoseconds: list[int] = field(default_factory=list)
-    paces: list[tuple[int, ...]] = field(default_factory=list)
+    paces: list[tuple[float, ...]] = field(default_factory=list)
     """Of the host around each sample, where the device looks at it."""
 
     @property
@@ -102,20 +102,6 @@ class SideFailed(Exception):  # noqa: N818 - a result, raised
         self.row = row
         self.lane = lane
         self.failure = failure
-
-
-def host_drifted(readings: Sequence[Reading], most: float) -> tuple[Disturbance, ...]:
-    """Whether the host changed its pace within a block: then its readings are not comparable.
-
-    >>> host_drifted([Reading(1, paces=(100, 101)), Reading(1, paces=(103, 100))], 0.05)
-    ()
-    >>> host_drifted([Reading(1, paces=(100, 101)), Reading(1, paces=(100, 130))], 0.05)
-    (<Disturbance.CLOCK_STEP: 'clock_step'>,)
-    """
-    paces = [pace for reading in readings for pace in reading.paces]
-    if paces and max(paces) > (1 + most) * min(paces):
-        return (Disturbance.CLOCK_STEP,)
-    return ()
 
 
 @dataclass(frozen=True)
@@ -213,12 +199,11 @@ class Sitting(Generic[P]):
         self, record: RowRecord, generation: int, processes: Mapping[Side, Process]
     ) -> None:
         blocks = self._blocks(record.plan, generation)
-        most = len(blocks) + int(self._rules.spare_blocks * len(blocks))
-        for number, block in enumerate(blocks):  # which grows by those to be measured again
-            samples = self._block(record, generation, number, block, processes)
+        spare = int(self._rules.spare_readings * 4 * len(blocks))
+        for number, block in enumerate(blocks):
+            samples = self._block(record, generation, number, block, processes, spare)
             record.samples += samples
-            if log_ratio(samples) is None and len(blocks) < most:
-                blocks.append(block)
+            spare -= len(samples) - 4
 
         if Side.TWIN in processes:
             for _ in range(_TWIN_READINGS):
@@ -232,29 +217,40 @@ class Sitting(Generic[P]):
         number: int,
         block: Block,
         processes: Mapping[Side, Process],
+        spare: int,
     ) -> list[Sample]:
-        """One block, ABBA or BAAB by the toss of a coin."""
+        """One block, ABBA or BAAB by the toss of a coin. Disturbed readings are taken again."""
         first, second = block.sides
         if self._order.random() < 0.5:
             first, second = second, first
-        sides = (first, second, second, first)
-        readings = [self._reading(record, processes, side) for side in sides]
-        drifted = host_drifted(readings, self._rules.host_drift)
-        record.paces += [reading.paces for reading in readings]
-        return [
-            Sample(
-                generation=generation,
-                block=number,
-                position=position,
-                pair=block.pair,
-                side=side,
-                launches=record.plan.launches,
-                nanoseconds=reading.nanoseconds,
-                disturbances=tuple(dict.fromkeys((*reading.disturbances, *drifted))),
-                clock_mhz=reading.clock_mhz,
-            )
-            for position, (side, reading) in enumerate(zip(sides, readings, strict=True))
-        ]
+        samples: list[Sample] = []
+        for position, side in enumerate((first, second, second, first)):
+            tries = 1 + min(self._rules.retakes, spare - (len(samples) - position))
+            for _ in range(tries):
+                reading = self._reading(record, processes, side)
+                record.paces.append(reading.paces)
+                sample = Sample(
+                    generation=generation,
+                    block=number,
+                    position=position,
+                    pair=block.pair,
+                    side=side,
+                    launches=record.plan.launches,
+                    nanoseconds=reading.nanoseconds,
+                    disturbances=self._disturbances(reading),
+                    clock_mhz=reading.clock_mhz,
+                )
+                samples.append(sample)
+                if not is_disturbed(sample):
+                    break
+        return samples
+
+    def _disturbances(self, reading: Reading) -> tuple[Disturbance, ...]:
+        found = list(reading.disturbances)
+        slow = any(pace > 1 + self._rules.slow_host for pace in reading.paces)
+        if slow and Disturbance.FOREIGN_WORK not in found:
+            found.append(Disturbance.FOREIGN_WORK)
+        return tuple(found)
 
     def _reading(self, record: RowRecord, processes: Mapping[Side, Process], side: Side) -> Reading:
         plan = record.plan

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import Field
 from pydantic import model_validator
 
+from assay.spec.noun import Count
 from assay.spec.noun import Document
 from assay.spec.noun import Noun
 from assay.spec.noun import Positive
@@ -56,13 +57,15 @@ class Rules(Document):
     """The sign test over generations must agree with a FASTER or SLOWER at this level."""
     futility: Relative = 0.02
     """Stop when the chance that the rest of the budget decides is below this."""
-    spare_blocks: Relative = 0.5
-    """A disturbed block is measured again at the end of its generation, up to this share of those
-    planned."""
+    retakes: Count = 4
+    """A disturbed reading is taken again at once, at most so often."""
+    spare_readings: Annotated[float, Field(ge=0, le=4)] = 1.0
+    """And at most so often in a generation, as a share of the readings planned for it."""
     most_dropped: Relative = 0.34
-    """With a larger share of its planned blocks dropped and not made up for, the row is unclear."""
-    host_drift: Relative = 0.05
-    """Readings of one block whose host was slower or faster by more than this are not compared."""
+    """With a larger share of disturbed blocks the row is unclear."""
+    slow_host: Relative = 0.2
+    """A reading around which the host was slower than it usually is by more than this share is
+    disturbed."""
     loss_bound: Annotated[float, Field(gt=0, le=1)] = 0.97
     """A row whose ratio's upper bound is below this is lost; promotion allows none."""
     generations: Positive = 24

@@ -37,7 +37,8 @@ class Disturbance(enum.StrEnum):
 
 
 class Sample(Noun):
-    """One timed batch. Four with the same generation and block form an ABBA or BAAB block."""
+    """One timed batch. Four with the same generation and block form an ABBA or BAAB block; where a
+    reading was taken again at its position, the last one counts."""
 
     generation: Count
     """Which set of processes; the unit that is resampled first."""

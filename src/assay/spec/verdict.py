@@ -52,6 +52,8 @@ class Measurement(Noun):
     generations: Positive
     blocks: Positive
     dropped_blocks: Count = 0
+    retaken: Count = 0
+    """Disturbed readings that were taken again."""
     looks: Positive = 1
     sign_test_p: Probability
     echo_ratio: Ratio

@@ -1,7 +1,8 @@
 """Blocks: four readings in the order ABBA or BAAB, and the one log ratio that they give.
 
-The order cancels any drift that is linear over the block. A block is kept or dropped whole, by a
-rule that looks at the state of the device and never at how the ratio came out.
+The order cancels any drift that is linear over the block. A disturbed reading is taken again at its
+position; a block in which one stayed disturbed is dropped whole. Both by a rule that looks at the
+state of the device and never at how the ratio came out.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ from assay.spec.sample import Side
 Floats = NDArray[np.float64]
 
 
+def is_disturbed(sample: Sample) -> bool:
+    return bool(sample.disturbances) or sample.nanoseconds <= 0
+
+
 def log_ratio(block: Sequence[Sample]) -> float | None:
     """Mean log time of the first side less that of the second, or None for a disturbed block.
 
     In an AB block the candidate is the second side, in an AA block the echo is, so that a
     positive value always means that the second side is faster.
     """
-    if any(sample.disturbances or sample.nanoseconds <= 0 for sample in block):
+    if any(map(is_disturbed, block)):
         return None
     second = Side.CANDIDATE if block[0].pair is Pair.AB else Side.ECHO
     total = 0.0
@@ -52,6 +57,7 @@ class BlockTable:
 
     groups: tuple[Floats, ...]
     dropped: int
+    retaken: int = 0
 
     @property
     def generations(self) -> int:
@@ -60,6 +66,11 @@ class BlockTable:
     @property
     def blocks(self) -> int:
         return sum(len(group) for group in self.groups)
+
+    @property
+    def dropped_share(self) -> float:
+        every = self.blocks + self.dropped
+        return self.dropped / every if every else 0.0
 
     def medians(self) -> Floats:
         """One value per generation: what the sign test counts."""
@@ -76,10 +87,13 @@ def block_table(samples: Iterable[Sample], pair: Pair) -> BlockTable:
     A generation whose blocks were all dropped does not count as a generation.
     """
     groups: dict[int, list[float]] = {}
-    dropped = 0
+    dropped = retaken = 0
     chosen = (sample for sample in samples if sample.pair is pair)
     for (generation, number), run in groupby(chosen, key=lambda s: (s.generation, s.block)):
-        block = sorted(run, key=lambda sample: sample.position)
+        taken = list(run)
+        # The last reading of each position: those before it were disturbed.
+        block = sorted({s.position: s for s in taken}.values(), key=lambda s: s.position)
+        retaken += len(taken) - len(block)
         if not is_balanced(block):
             raise ValueError(f"generation {generation} block {number} is no ABBA or BAAB block")
         value = log_ratio(block)
@@ -87,7 +101,7 @@ def block_table(samples: Iterable[Sample], pair: Pair) -> BlockTable:
             dropped += 1
         else:
             groups.setdefault(generation, []).append(value)
-    return BlockTable(tuple(np.array(values) for values in groups.values()), dropped)
+    return BlockTable(tuple(np.array(values) for values in groups.values()), dropped, retaken)
 
 
 def median_microseconds(samples: Iterable[Sample], side: Side) -> float | None:
@@ -96,9 +110,6 @@ def median_microseconds(samples: Iterable[Sample], side: Side) -> float | None:
     times = [
         sample.nanoseconds / sample.launches / 1000
         for sample in samples
-        if sample.pair is Pair.AB
-        and sample.side in sides
-        and sample.nanoseconds > 0
-        and not sample.disturbances
+        if sample.pair is Pair.AB and sample.side in sides and not is_disturbed(sample)
     ]
     return float(np.median(times)) if times else None

@@ -53,7 +53,7 @@ def look_at(samples: Sequence[Sample], rules: Rules, plan: Plan, look: int) -> F
     aa = block_table(samples, Pair.AA)
     schedule = plan.looks
     last = look == len(schedule) - 1
-    problem = _too_little(ab, aa, rules, plan, schedule[look])
+    problem = _too_little(ab, aa, rules)
     if problem is not None:
         return Finding(Status.UNCLEAR, last, problem)
     alpha = look_alpha(schedule, look, rules.alpha)
@@ -69,15 +69,10 @@ def look_at(samples: Sequence[Sample], rules: Rules, plan: Plan, look: int) -> F
     return Finding(status, settled, reason, measured)
 
 
-def _too_little(
-    ab: BlockTable, aa: BlockTable, rules: Rules, plan: Plan, generations: int
-) -> str | None:
-    missing = max(
-        1 - table.blocks / (planned * generations)
-        for table, planned in ((ab, plan.ab_blocks), (aa, plan.aa_blocks))
-    )
-    if missing > rules.most_dropped:
-        return f"{missing:.0%} of the planned blocks were disturbed, and again when repeated"
+def _too_little(ab: BlockTable, aa: BlockTable, rules: Rules) -> str | None:
+    share = max(ab.dropped_share, aa.dropped_share)
+    if share > rules.most_dropped:
+        return f"{share:.0%} of the blocks were disturbed"
     if min(ab.generations, aa.generations) < 2:
         return "fewer than two undisturbed generations"
     return None
@@ -109,6 +104,7 @@ def _measure(
         generations=ab.generations,
         blocks=ab.blocks,
         dropped_blocks=ab.dropped + aa.dropped,
+        retaken=ab.retaken + aa.retaken,
         looks=look + 1,
         sign_test_p=sign_test(ab.medians()),
         echo_ratio=math.exp(echo.centre),

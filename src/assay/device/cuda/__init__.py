@@ -24,14 +24,13 @@ from assay.device.runners import RowSource
 from assay.device.runners import RunnerDevice
 from assay.device.runners import RunnerProcess
 from assay.device.runners import Target
-from assay.device.runners.cores import pace
-from assay.device.runners.cores import siblings_of
-from assay.device.runners.cores import steadiest
+from assay.device.runners.cores import QuietCore
 from assay.device.runners.device import TurnWatch
 from assay.device.runners.host_memory import HostMemory
 from assay.device.runners.layout import rotated_slots
 from assay.device.runners.memory import Memory
 from assay.device.runners.turn import FEWEST_SLOTS
+from assay.device.runners.zygote import RunnerHandle
 from assay.spec.environment import DeviceIdentity
 from assay.spec.errors import UnavailableError
 from assay.spec.errors import UsageError
@@ -107,6 +106,7 @@ class CudaDevice(RunnerDevice):
         self._live: set[int] = set()
         self._late: dict[int, int] = {}
         self._free_us = 0.0
+        self._quiet: QuietCore | None = None
         self._probes: _Probes | None = None
 
     @property
@@ -181,8 +181,15 @@ class CudaDevice(RunnerDevice):
         self._late.pop(process.runner.pid, None)
         super().give_back(process, bell, memory)
 
-    def pace(self) -> tuple[int, ...]:
-        return () if self._cores.shared else (pace(self._cores.runner),)
+    def settle(self, runner: RunnerHandle) -> tuple[float, ...]:
+        if self._quiet is None:
+            return ()
+        found = self._quiet.settle()
+        runner.move_to(self._quiet.core)
+        return (found,)
+
+    def pace(self) -> tuple[float, ...]:
+        return () if self._quiet is None else (self._quiet.slowness(self._quiet.core),)
 
     def hand_over(self) -> None:
         self._opened().flush.run()
@@ -252,7 +259,7 @@ class CudaDevice(RunnerDevice):
         self._probes = None
 
     def __enter__(self) -> Self:
-        self._cores = steadiest(sorted(os.sched_getaffinity(0)), siblings_of)
+        self._quiet = None if self._cores.shared else QuietCore.among(self._cores)
         super().__enter__()  # the zygote is started first: CUDA does not survive a fork
         torch.cuda.set_device(self.properties.index)
         self._probes = _Probes(self)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+import random
+import statistics
 import time
+from collections import deque
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 _LOOPS = 20_000
-_TRIALS = 60
+_FIRST_TRIALS = 3
+_REMEMBERED = 101
+_QUIET = 0.1
+"""A core that is slower than usual by more than this share is left for another."""
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
@@ -49,24 +57,46 @@ def assign(allowed: Iterable[int], siblings: Callable[[int], set[int]]) -> Cores
     return Cores(referee=(apart or order)[0], runner=runner)
 
 
-def steadiest(allowed: Iterable[int], siblings: Callable[[int], set[int]]) -> Cores:
-    """As `assign`, with the runners on the core that is slow least often: on a machine that is
-    shared, some cores are another guest's as well. The cores are tried in turns, so that each is
-    seen over the whole of the trial."""
-    first = assign(allowed, siblings)
-    others = [core for core in allowed if core not in {first.referee} | siblings(first.referee)]
-    if len(others) < 2:
-        return first
-    paces: dict[int, list[int]] = {core: [] for core in others}
-    for _ in range(_TRIALS):
-        for core in others:
-            paces[core].append(pace(core))
-    return Cores(referee=first.referee, runner=min(others, key=lambda core: _slow(paces[core])))
+class QuietCore:
+    """The core that runners use, exchanged when somebody from outside is on it.
 
+    On a machine that is shared with other guests a core may be half as fast for some tenths of a
+    second, because its other thread is another guest's. Nothing inside tells, except its pace.
+    """
 
-def _slow(paces: list[int]) -> int:
-    """The slowest but one or two: a single interrupt decides nothing."""
-    return sorted(paces)[int(0.95 * (len(paces) - 1))]
+    def __init__(self, core: int, others: Sequence[int]) -> None:
+        self.core = core
+        self._others = [other for other in others if other != core]
+        seen = [min(pace(each) for _ in range(_FIRST_TRIALS)) for each in (core, *self._others)]
+        # One of the faster ones: at any time some may be slow, but hardly three in four.
+        self._usual = deque([sorted(seen)[len(seen) // 4]], maxlen=_REMEMBERED)
+
+    @classmethod
+    def among(cls, cores: Cores) -> Self:
+        """Any core but the referee's, and those that are one with it."""
+        taken = siblings_of(cores.referee) - {cores.runner}
+        return cls(cores.runner, sorted(os.sched_getaffinity(0) - taken))
+
+    def settle(self) -> float:
+        """Stay, or go to the first core found that is at its usual pace; how slow it is there."""
+        slowness = self.slowness(self.core)
+        if slowness <= 1 + _QUIET:
+            return slowness
+        random.shuffle(self._others)
+        for index, other in enumerate(self._others):
+            found = self.slowness(other)
+            if found <= 1 + _QUIET:
+                self._others[index], self.core = self.core, other
+                return found
+        return slowness
+
+    def slowness(self, core: int) -> float:
+        """The pace of a core now, as a multiple of the usual one."""
+        now = pace(core)
+        usual = statistics.median(self._usual)
+        if now <= (1 + _QUIET) * usual:
+            self._usual.append(now)  # slow ones are no measure of what is usual
+        return now / usual
 
 
 def pace(core: int) -> int:
@@ -75,7 +105,7 @@ def pace(core: int) -> int:
     home = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {core})
     try:
-        return min(_timed_loop() for _ in range(2))
+        return min(_timed_loop() for _ in range(3))
     finally:
         os.sched_setaffinity(0, home)
 

@@ -96,8 +96,12 @@ class RunnerDevice(Device[Program]):
     def watch(self, process: RunnerProcess) -> TurnWatch:
         """Somebody to look at the device while one process has its turn."""
 
-    def pace(self) -> tuple[int, ...]:
-        """How fast the runners' core is just now, where the device asks for it: see `Reading`."""
+    def settle(self, runner: RunnerHandle) -> tuple[float, ...]:
+        """Have a runner where nobody else is, where the device cares; the pace as `pace` has it."""
+        return ()
+
+    def pace(self) -> tuple[float, ...]:
+        """How fast the runners' core is just now, where the device cares: see `Reading`."""
         return ()
 
     def hand_over(self) -> None:

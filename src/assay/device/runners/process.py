@@ -104,7 +104,7 @@ class RunnerProcess(Process):
         turn = deal(session.next_window(wanted), launches, warm_launches, self._lot, size)
         session.renew(poison, turn.window)
         self.device.hand_over()
-        before = self.device.pace()
+        before = self.device.settle(self.runner)
         reading = self._timed(session, turn, lane)
         paces = (*before, *self.device.pace())
         self._inspect(session, turn, poison)

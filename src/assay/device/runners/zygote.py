@@ -51,6 +51,7 @@ class RunnerHandle:
     pidfd: int
     held: dict[str, bool]
     ended: int | None = None
+    core: int | None = None
     _open: bool = field(default=True, repr=False)
 
     def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -86,6 +87,15 @@ class RunnerHandle:
         except OSError:  # gone, or a kernel that does not count
             return 0
         return int(text.split()[1])
+
+    def move_to(self, core: int) -> None:
+        """Have all of its threads on that core; a thread that is just ending does not matter."""
+        if core == self.core:
+            return
+        for thread in os.listdir(f"/proc/{self.pid}/task"):
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(int(thread), {core})
+        self.core = core
 
     def alive(self) -> bool:
         return not select.select([self.pidfd], [], [], 0)[0]
