@@ -24,6 +24,7 @@ from benchmarks.cuda.noise import against_itself
 from benchmarks.cuda.noise import series
 from benchmarks.cuda.noise import slower
 from benchmarks.cuda.noise import small_against_itself
+from benchmarks.cuda.noise import small_latency
 from benchmarks.record import record
 
 PARTS: dict[str, tuple[Callable[[float], dict[str, Any]], float]] = {
@@ -37,7 +38,8 @@ PARTS: dict[str, tuple[Callable[[float], dict[str, Any]], float]] = {
     "slower": (slower, 16.0),
     "early-ring": (early_ring, 10.0),
     "against-itself": (against_itself, 62.0),
-    "small-against-itself": (small_against_itself, 100.0),
+    "small-against-itself": (small_against_itself, 46.0),
+    "small-latency": (small_latency, 20.0),
 }
 
 

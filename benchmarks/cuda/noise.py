@@ -51,24 +51,33 @@ def moved(task: str) -> dict[str, int]:
 def against_itself(seconds: float, lanes: tuple[Lane, ...] = (Lane.THROUGHPUT,)) -> dict[str, Any]:
     """The baseline against itself on all ten rows: what is left is noise, and what it costs."""
     folder = load_task(RMS)
-    return _itself(folder.workloads.rows, seconds, lanes)
+    return _itself(folder.workloads.rows, Budget(task_seconds=seconds), lanes)
 
 
 def small_against_itself(seconds: float) -> dict[str, Any]:
-    """The same on the host-bound rows alone, with more time, in both lanes."""
+    """The same on the host-bound rows alone, with so much time for each."""
+    return _small(Budget(row_seconds=seconds), Lane.THROUGHPUT)
+
+
+def small_latency(seconds: float) -> dict[str, Any]:
+    """And in the latency lane."""
+    return _small(Budget(row_seconds=seconds), Lane.LATENCY)
+
+
+def _small(budget: Budget, lane: Lane) -> dict[str, Any]:
     sizes = moved(RMS)
     rows = load_task(RMS).workloads.rows
     few = tuple(row for row in rows if sizes[row.id] <= HOST_BOUND_BYTES)
-    return _itself(few, seconds, (Lane.THROUGHPUT, Lane.LATENCY))
+    return {"row_seconds": budget.row_seconds, **_itself(few, budget, (lane,))}
 
 
-def _itself(rows: tuple[Row, ...], seconds: float, lanes: tuple[Lane, ...]) -> dict[str, Any]:
+def _itself(rows: tuple[Row, ...], budget: Budget, lanes: tuple[Lane, ...]) -> dict[str, Any]:
     folder = load_task(RMS)
     loaded = load_baseline(folder)
     side = Contender(loaded.sealed, loaded.sources)
     case = Case(folder.task, folder.content_hash, rows, folder.reference, side, side)
     begun = time.monotonic()
-    referee = Referee(case, budget=Budget(task_seconds=seconds), lanes=lanes)
+    referee = Referee(case, budget=budget, lanes=lanes)
     judgement = referee.judge()
     wall = time.monotonic() - begun
     inside = sum(s.nanoseconds for record in judgement.records for s in record.samples) / 1e9

@@ -43,7 +43,7 @@ def test_looks_are_even_and_never_before_the_sign_test_can_speak(
 
 def test_far_from_the_margin_the_last_look_will_decide() -> None:
     clear = Estimate(centre=0.05, standard_error=0.002, generations=8)
-    assert chance_to_decide(clear, 24, 0.03, 0.005) == pytest.approx(1.0, abs=1e-6)
+    assert chance_to_decide(clear, 24, 0.03, 0.005, 0.0) == pytest.approx(1.0, abs=1e-6)
 
 
 def test_on_the_margin_itself_the_chance_is_what_the_wander_allows() -> None:
@@ -52,10 +52,23 @@ def test_on_the_margin_itself_the_chance_is_what_the_wander_allows() -> None:
     half = final.half_width(0.03)
     wander = (0.0004**2 - final.standard_error**2) ** 0.5
     # Above margin + half, or below margin - half: symmetric, and nothing else is near.
-    assert chance_to_decide(on_it, 24, 0.03, 0.005) == pytest.approx(
+    assert chance_to_decide(on_it, 24, 0.03, 0.005, 0.0) == pytest.approx(
         2 * float(stats.norm.sf(half / wander)), rel=1e-6
     )
 
 
+def test_an_interval_on_both_sides_of_one_counts_up_to_the_widest() -> None:
+    wide = Estimate(centre=0.0, standard_error=0.01, generations=8)
+    half = Estimate(0.0, 0.01 / 3**0.5, 24).half_width(0.03)
+    wander = (0.01**2 - 0.01**2 / 3) ** 0.5
+    assert 0.015 > half > 0.005
+    # Outside: a centre beyond 0.005 + half either way. Inside: within the half width of 1.
+    outside = 2 * float(stats.norm.sf((0.005 + half) / wander))
+    inside = 1 - 2 * float(stats.norm.sf(half / wander))
+    found = chance_to_decide(wide, 24, 0.03, 0.005, 0.03)
+    assert found == pytest.approx(outside + inside, rel=1e-6)
+    assert chance_to_decide(wide, 24, 0.03, 0.005, 0.0) == pytest.approx(outside, rel=1e-6)
+
+
 def test_without_spread_the_last_look_says_what_this_one_says() -> None:
-    assert chance_to_decide(Estimate(0.0, 0.0, 8), 24, 0.03, 0.005) == 1.0
+    assert chance_to_decide(Estimate(0.0, 0.0, 8), 24, 0.03, 0.005, 0.0) == 1.0

@@ -85,6 +85,24 @@ def test_a_sitting_above_three_percent_of_noise_calls_nothing_the_same() -> None
     assert look_at(samples, loose, plan_of(8), 0).status is Status.SAME
 
 
+def test_when_the_budget_is_spent_an_interval_around_one_is_the_same_up_to_three_percent() -> None:
+    ratios = [1.02, 0.98, 1.015, 0.985, 1.01, 0.99, 1.0, 1.0] * 3
+    samples = row_samples(ratios)
+    early = look_at(samples, RULES, plan_of(24, 48, 72), 0)
+    assert early.status is Status.UNCLEAR
+    last = look_at(samples, RULES, plan_of(24), 0)
+    assert last.status is Status.SAME
+    assert last.measurement is not None
+    low, high = last.measurement.interval
+    assert low < 1 / 1.005
+    assert last.reason == f"within {max(high, 1 / low) - 1:.2%} either way"
+    # Wider than that, or beside 1, it is not.
+    narrow = Rules(widest_same=0.005)
+    assert look_at(samples, narrow, plan_of(24), 0).status is Status.UNCLEAR
+    beside = look_at(row_samples([1.012 * ratio for ratio in ratios]), RULES, plan_of(24), 0)
+    assert beside.status is Status.UNCLEAR
+
+
 def test_the_sign_test_vetoes_an_interval_that_it_does_not_agree_with() -> None:
     # Blocks say faster in three generations of five (unequal block numbers), slower in two.
     samples = row_samples([1.05] * 5, blocks=1)

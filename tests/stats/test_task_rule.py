@@ -96,3 +96,19 @@ def test_a_task_without_rows_that_were_timed_says_why() -> None:
     row = RowVerdict(row="a", lane=Lane.THROUGHPUT, status=Status.UNCLEAR, reason="interrupted")
     verdict = judge(row)
     assert (verdict.verdict, verdict.reason) == (Status.UNCLEAR, "interrupted")
+
+
+def test_a_geomean_around_one_is_the_same_up_to_three_percent_in_a_steady_sitting() -> None:
+    row = timed("a", Status.UNCLEAR, 1.0)
+    other = timed("b", Status.SAME, 1.0)
+    wavering = table_of(*([x] for x in (0.02, -0.02, 0.015, -0.015, 0.01, -0.01, 0.0, 0.0) * 3))
+    tables = {"a": wavering, "b": wavering}
+
+    def verdict(*rows: RowVerdict, rules: Rules = RULES) -> Status:
+        return judge_task("cpu/x", rows, tables, rules, {}).verdict
+
+    assert verdict(row, other) is Status.SAME
+    assert verdict(row, other, rules=Rules(widest_same=0.005)) is Status.UNCLEAR
+    assert other.measurement is not None
+    restless = other.measurement.model_copy(update={"echo_ratio": 1.05})
+    assert verdict(row, other.model_copy(update={"measurement": restless})) is Status.UNCLEAR

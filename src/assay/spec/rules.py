@@ -52,7 +52,8 @@ class Rules(Document):
     absolute_ticks: Annotated[float, Field(ge=0, le=1000)] = 2.0
     """A difference must also be this many ticks of the clock, per batch."""
     widest_same: Relative = 0.03
-    """A sitting whose floor is above this is too noisy to call anything the same."""
+    """Nothing wider than this is the same. When the budget is spent, an interval that holds 1 and
+    lies within this is, if the baseline differed from itself by less."""
     sign_alpha: Level = 0.05
     """The sign test over generations must agree with a FASTER or SLOWER at this level."""
     futility: Relative = 0.02

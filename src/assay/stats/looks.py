@@ -36,7 +36,9 @@ def look_alpha(schedule: tuple[int, ...], look: int, alpha: float) -> float:
     return spent(schedule[look] / total, alpha) - before
 
 
-def chance_to_decide(now: Estimate, total: int, last_alpha: float, margin: float) -> float:
+def chance_to_decide(
+    now: Estimate, total: int, last_alpha: float, margin: float, widest: float
+) -> float:
     """Probability that the last look decides, if the truth is what has been seen so far.
 
     The last look's interval is narrower by the square root of the generations; its centre still
@@ -49,5 +51,7 @@ def chance_to_decide(now: Estimate, total: int, last_alpha: float, margin: float
         return 1.0
     centre = stats.norm(now.centre, wander)
     outside = float(centre.sf(margin + half) + centre.cdf(-margin - half))
-    inside = float(centre.cdf(margin - half) - centre.cdf(half - margin)) if half < margin else 0.0
+    # Within the floor, or on both sides of 1 and within the widest that can be the same.
+    room = max(margin - half, min(half, widest - half))
+    inside = float(centre.cdf(room) - centre.cdf(-room)) if room > 0 else 0.0
     return outside + inside

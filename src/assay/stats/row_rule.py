@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,6 +48,15 @@ def place(interval: tuple[float, float], margin: float) -> Status:
     return Status.UNCLEAR
 
 
+def no_difference(interval: tuple[float, float], echoes: Iterable[float], rules: Rules) -> bool:
+    """Whether an interval of log ratios holds 1 and excludes all that matters, in a sitting whose
+    baseline was by as little from itself: its echo ratios."""
+    low, high = interval
+    widest = math.log1p(rules.widest_same)
+    steady = all(abs(math.log(echo)) < widest for echo in echoes)
+    return steady and -widest < low <= 0 <= high < widest
+
+
 def look_at(samples: Sequence[Sample], rules: Rules, plan: Plan, look: int) -> Finding:
     """The finding of one look of the plan, over the samples that are in by then."""
     ab = block_table(samples, Pair.AB)
@@ -60,10 +70,15 @@ def look_at(samples: Sequence[Sample], rules: Rules, plan: Plan, look: int) -> F
     measured, now = _measure(samples, ab, aa, rules, alpha, plan.resolution, look)
     margin = math.log1p(measured.floor)
     status, reason = _decide(now, alpha, margin, ab, rules)
+    interval = now.interval(alpha)
+    nothing_seen = last and no_difference(interval, [measured.echo_ratio], rules)
+    if status is Status.UNCLEAR and nothing_seen:
+        status, reason = Status.SAME, _within(max(map(abs, interval)))
     settled = last or status is not Status.UNCLEAR
     if not settled:
         last_alpha = look_alpha(schedule, len(schedule) - 1, rules.alpha)
-        chance = chance_to_decide(now, schedule[-1], last_alpha, margin)
+        widest = math.log1p(rules.widest_same)
+        chance = chance_to_decide(now, schedule[-1], last_alpha, margin, widest)
         if chance < rules.futility:
             settled, reason = True, "more of the budget would not decide it"
     return Finding(status, settled, reason, measured)
@@ -124,12 +139,16 @@ def _decide(
                 Status.UNCLEAR,
                 f"the sitting is too noisy: its floor is {math.expm1(margin):.1%}",
             )
-        return status, f"within {math.expm1(margin):.2%} either way"
+        return status, _within(margin)
     medians = ab.medians()
     direction = 1 if status is Status.FASTER else -1
     if majority_sign(medians) != direction or sign_test(medians) > rules.sign_alpha:
         return Status.UNCLEAR, "the sign test does not agree with the interval"
     return status, f"beyond the floor of {math.expm1(margin):.2%}"
+
+
+def _within(margin: float) -> str:
+    return f"within {math.expm1(margin):.2%} either way"
 
 
 def replay(samples: Sequence[Sample], rules: Rules, plan: Plan) -> Finding:

@@ -16,6 +16,7 @@ from assay.stats.blocks import BlockTable
 from assay.stats.geomean import call_weighted
 from assay.stats.geomean import geomean_estimate
 from assay.stats.geomean import time_weighted
+from assay.stats.row_rule import no_difference
 from assay.stats.row_rule import place
 
 _ORDER = tuple(Status)
@@ -69,6 +70,8 @@ def _judge_timed(
     verdict = place(interval, margin)
     if verdict is Status.SAME and margin > math.log1p(rules.widest_same):
         verdict = Status.UNCLEAR
+    if verdict is Status.UNCLEAR and no_difference(interval, _echoes(timed), rules):
+        verdict = Status.SAME
     # A geomean over the rows that happened to be measured is not the task's.
     unmeasured = [v.row for v in rows if v.lane is Lane.THROUGHPUT and v.measurement is None]
     reason = f"row {unmeasured[0]} could not be measured" if unmeasured else None
@@ -101,6 +104,10 @@ def task_margin(timed: Sequence[RowVerdict]) -> float:
     """The floor of the geomean: what each row's bias could add to the mean at most."""
     floors = [math.log1p(v.measurement.floor) for v in timed if v.measurement is not None]
     return math.fsum(floors) / len(floors)
+
+
+def _echoes(timed: Sequence[RowVerdict]) -> list[float]:
+    return [v.measurement.echo_ratio for v in timed if v.measurement is not None]
 
 
 def worst_row(timed: Sequence[RowVerdict]) -> Worst:

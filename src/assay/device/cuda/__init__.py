@@ -44,11 +44,14 @@ __all__ = ["CudaDevice", "open_device"]
 
 _HIDDEN_US = 300.0
 """Work that can still be running when a batch is closed, and not be seen."""
+_BATCH_SECONDS = 0.060
+"""So that what a batch can hide is half a percent of it, the least that is called a difference.
+Longer ones would meet more of what disturbs a shared host."""
 _TRAITS = {
     # Resolution: half of what a batch can hide (_HIDDEN_US), so that the floor, which is two ticks
     # of the shorter side's batch at least, is never below what a hostile runner could gain by it.
     Lane.THROUGHPUT: LaneTraits(
-        batch_seconds=0.100,
+        batch_seconds=_BATCH_SECONDS,
         warm_launches=64,
         warm_seconds=0.005,
         turn_seconds=0.012,
@@ -62,7 +65,7 @@ _TRAITS = {
         resolution=1e-6,
     ),
     Lane.GRAPH: LaneTraits(
-        batch_seconds=0.100,
+        batch_seconds=_BATCH_SECONDS,
         warm_launches=16,
         warm_seconds=0.005,
         turn_seconds=0.012,
