@@ -70,10 +70,37 @@ def _itself(body: dict[str, Any]) -> str:
 
 
 def _small(body: dict[str, Any]) -> str:
-    group = body["groups"]["host_bound_throughput"]
+    (group,) = (group for name, group in body["groups"].items() if name.startswith("host_bound"))
     return (
-        f"geomean {group['geomean']:.4f}, {group['unclear']} of {group['rows']} rows UNCLEAR, "
-        f"{group['told_apart']} told apart"
+        f"geomean {group['geomean']:.4f}, {group['hold_one']} of {group['rows']} intervals hold 1, "
+        f"{group['unclear']} UNCLEAR, {group['told_apart']} told apart; "
+        f"{body['row_seconds']:.0f} s of device time a row"
+    )
+
+
+def _early(body: dict[str, Any]) -> str:
+    return _outcomes(body, "throughput")
+
+
+def _early_single(body: dict[str, Any]) -> str:
+    return _outcomes(body, "latency")
+
+
+def _outcomes(body: dict[str, Any], lane: str) -> str:
+    found = []
+    for name, outcome in body["outcome"].items():
+        hidden, _, of = name.partition("us_")
+        if of == lane:
+            ratio = "" if outcome["geomean"] is None else f" {outcome['geomean']:.3f}"
+            found.append(f"{hidden}: {outcome['verdict'].upper()}{ratio}")
+    return ", ".join(found)
+
+
+def _read_back(body: dict[str, Any]) -> str:
+    return (
+        f"{body['copy_busy_us']:.0f} µs by the copy engine, "
+        f"{body['kernel_busy_us']:.0f} by a kernel; idle {body['copy_idle_us']:.0f} "
+        f"and {body['kernel_idle_us']:.0f}"
     )
 
 
@@ -93,6 +120,10 @@ _LINES: list[tuple[str, str, Callable[[dict[str, Any]], str]]] = [
     ("cuda-left-out", "a solution that leaves out every third known call", _left_out),
     ("cuda-slower", "a copy with a delay tuned to 2 %", _slower),
     ("cuda-against-itself", "A/A, five rows of 200 MB and more", _itself),
-    ("cuda-against-itself", "A/A, five rows of 2 MB and less", _small),
+    ("cuda-small-against-itself", "A/A, five rows of 2 MB and less, throughput lane", _small),
+    ("cuda-small-latency", "the same in the latency lane", _small),
+    ("cuda-early-ring", "a runner that rings 20, 50, 100, 200, 500 µs early, throughput", _early),
+    ("cuda-early-ring", "the same in the latency lane, where a call lasts 83 µs", _early_single),
+    ("cuda-read-back", "the referee reads 256 bytes in the middle of a runner's batch", _read_back),
     ("cuda-against-itself", "cost of that verdict: ten rows, two sides", _cost),
 ]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.cli import _edge
-from assay.judge import sanitizer
+from assay.device.cuda import toolkit
 from assay.ledger import Ledger
 from tests.judge.sanitizer_stand_in import REPORT
 from tests.judge.sanitizer_stand_in import stand_in
@@ -24,7 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("CUDA_HOME", raising=False)
-    monkeypatch.setattr(sanitizer, "_USUAL_PLACE", str(tmp_path / "none"))
+    monkeypatch.setattr(toolkit, "USUAL_TOOLKIT", tmp_path / "none")
     return tmp_path
 
 
@@ -107,5 +107,5 @@ def test_without_the_tool_one_line_says_what_to_install(
     assert _edge.run(list(ASKED)) == 69
     assert capsys.readouterr().err == (
         "assay: no compute-sanitizer on the PATH, in $CUDA_HOME/bin or in "
-        f"{home / 'none'} (it is part of the CUDA toolkit: apt-get install cuda-sanitizer)\n"
+        f"{home / 'none' / 'bin'} (it is part of the CUDA toolkit: apt-get install cuda-sanitizer)\n"
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from assay.device.cuda import toolkit
 from assay.device.environment import environment
 from assay.judge import sanitizer as gate
 from assay.judge.sanitizer_job import small_rows
@@ -190,7 +191,7 @@ def test_it_is_looked_for_on_the_path_and_below_cuda_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    monkeypatch.setattr(gate, "_USUAL_PLACE", str(tmp_path / "usual"))
+    monkeypatch.setattr(toolkit, "USUAL_TOOLKIT", tmp_path / "usual")
     monkeypatch.delenv("CUDA_HOME", raising=False)
     with pytest.raises(UnavailableError, match=r"no compute-sanitizer.*apt-get install"):
         gate.find_sanitizer()

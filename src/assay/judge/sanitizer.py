@@ -7,9 +7,7 @@ mistakes. A solution that wants to hide from them can: it shares a process with 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from assay.device.cuda.toolkit import USUAL_TOOLKIT
+from assay.device.cuda.toolkit import find_tool
 from assay.device.runners import Program
 from assay.device.runners.zygote import runner_environment
 from assay.judge.case import Contender
@@ -42,7 +42,6 @@ from assay.spec.workload import Row
 DEFAULT_SECONDS = 300.0
 
 _NAME = "compute-sanitizer"
-_USUAL_PLACE = "/usr/local/cuda/bin"
 _FOUND_ERRORS = 86
 _MOST_OUTPUT = 4 << 20
 _VERSION_SECONDS = 30.0
@@ -69,14 +68,11 @@ _TOOL_OPTIONS: dict[Tool, tuple[str, ...]] = {
 
 
 def find_sanitizer() -> str:
-    """Where compute-sanitizer is: on the PATH, below $CUDA_HOME, or in the usual place."""
-    home = os.environ.get("CUDA_HOME")
-    for path in (None, f"{home}/bin" if home else "", _USUAL_PLACE):
-        found = shutil.which(_NAME, path=path)
-        if found is not None:
-            return found
+    found = find_tool(_NAME)
+    if found is not None:
+        return found
     raise UnavailableError(
-        f"no {_NAME} on the PATH, in $CUDA_HOME/bin or in {_USUAL_PLACE}",
+        f"no {_NAME} on the PATH, in $CUDA_HOME/bin or in {USUAL_TOOLKIT}/bin",
         next_step="it is part of the CUDA toolkit: apt-get install cuda-sanitizer",
     )
 

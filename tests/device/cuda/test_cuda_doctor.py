@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from assay.device.cuda import doctor
+from assay.device.cuda import toolkit
 from assay.device.cuda.doctor import examine_cuda
-from assay.device.cuda.doctor import find_tool
+from assay.device.cuda.toolkit import find_tool
 from assay.device.doctor import Finding
 from assay.device.doctor import Mark
 from tests.device.cuda.fakes import FakeNvml
@@ -35,7 +36,7 @@ def host(nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pyt
     make_tool(tools / "nvcc", "Cuda compilation tools, release 13.0, V13.0.88")
     monkeypatch.setattr(doctor, "_SIGNS", (tmp_path / "sign",))
     monkeypatch.setattr(doctor, "_PARAMETERS", tmp_path / "params")
-    monkeypatch.setattr(doctor, "_USUAL_TOOLKIT", tmp_path / "nowhere")
+    monkeypatch.setattr(toolkit, "USUAL_TOOLKIT", tmp_path / "nowhere")
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "toolkit"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -212,7 +213,7 @@ def test_a_tool_on_the_path_comes_before_the_toolkits(
 def test_a_tool_in_the_usual_folder_is_found(host: pytest.MonkeyPatch, tmp_path: Path) -> None:
     host.delenv("CUDA_HOME")
     assert find_tool("nvcc") is None
-    host.setattr(doctor, "_USUAL_TOOLKIT", tmp_path / "toolkit")
+    host.setattr(toolkit, "USUAL_TOOLKIT", tmp_path / "toolkit")
     assert find_tool("nvcc") == f"{tmp_path}/toolkit/bin/nvcc"
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from assay.device.cuda.properties import count_devices
 from assay.device.cuda.properties import driver_version
 from assay.device.cuda.properties import read_properties
 from assay.device.cuda.properties import require_build
+from assay.device.cuda.toolkit import find_tool
 from assay.device.cuda.watch import THROTTLING
 from assay.device.cuda.watch import Watch
 from assay.device.cuda.watch import foreign_processes
@@ -36,7 +36,6 @@ from assay.spec.errors import quote
 # The kernel module, the device that containers are given, and the one that WSL has instead.
 _SIGNS = (Path("/proc/driver/nvidia/version"), Path("/dev/nvidiactl"), Path("/dev/dxg"))
 _PARAMETERS = Path("/proc/driver/nvidia/params")
-_USUAL_TOOLKIT = Path("/usr/local/cuda")
 _VERSION_SECONDS = 10
 _TOOLKIT = "install the CUDA toolkit of torch's CUDA version, or set CUDA_HOME to it"
 _TOOLS = (
@@ -70,13 +69,6 @@ def examine_cuda() -> tuple[Finding, ...]:
         *(_tool(*tool) for tool in _TOOLS),
         _counters(),
     )
-
-
-def find_tool(name: str) -> str | None:
-    """A tool of the CUDA toolkit: on the PATH, in CUDA_HOME, or in the usual folder."""
-    home = os.environ.get("CUDA_HOME")
-    folders = [str(Path(root) / "bin") for root in (home, _USUAL_TOOLKIT) if root]
-    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))
 
 
 def _line(name: str, found: str, enables: str) -> Finding:
