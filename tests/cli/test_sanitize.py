@@ -106,6 +106,6 @@ def test_without_the_tool_one_line_says_what_to_install(
 ) -> None:
     assert _edge.run(list(ASKED)) == 69
     assert capsys.readouterr().err == (
-        "assay: no compute-sanitizer on the PATH, in $CUDA_HOME/bin or in "
-        f"{home / 'none' / 'bin'} (it is part of the CUDA toolkit: apt-get install cuda-sanitizer)\n"
+        f"assay: no compute-sanitizer on the PATH, in $CUDA_HOME/bin or in {home / 'none/bin'} "
+        "(it is part of the CUDA toolkit: apt-get install cuda-sanitizer)\n"
     )

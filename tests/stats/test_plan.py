@@ -65,3 +65,17 @@ def test_a_plan_never_costs_more_than_its_budget(seconds: float, call: float) ->
         except UsageError:
             continue
         assert plan.device_seconds <= seconds
+
+
+def test_what_each_call_can_hide_adds_up_over_a_batch() -> None:
+    lane = LaneTraits(
+        batch_seconds=0.004,
+        warm_launches=3,
+        turn_seconds=0.001,
+        resolution=1e-6,
+        hidden_seconds=15e-6,
+    )
+    plan = plan_row(20, 80e-6, lane, RULES)
+    assert plan.launches == 50
+    # Two resolutions are not to be trusted: 50 calls that hide 15 us each, and two ticks.
+    assert RULES.absolute_ticks * plan.resolution == pytest.approx(50 * 15e-6 + 2e-6)

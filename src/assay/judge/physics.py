@@ -23,8 +23,6 @@ from assay.spec.workload import Row
 CACHED_SHARE = 0.35
 """Of the bytes that must be read, what may come from a cache: the buffers that calls rotate over
 are at least three times as large as it."""
-LATENCY_BOUND_US = 15.0
-"""How long work can stay hidden from a read-back by the copy engine."""
 
 
 def first_impossible(
@@ -81,7 +79,7 @@ def _too_prompt(
     empty = device.empty_ns.get(Lane.LATENCY)
     if graph is None or empty is None:
         return None
-    least = empty / 1000 + graph - LATENCY_BOUND_US
+    least = empty / 1000 + graph - device.traits(Lane.LATENCY).hidden_seconds * 1e6
     if verdict.candidate_us >= least:
         return None
     return (

@@ -43,4 +43,6 @@ class LaneTraits(Noun):
     """Device time that a change of turns costs beside the calls."""
     resolution: Seconds
     """One tick of the clock that closes a batch."""
+    hidden_seconds: float = Field(default=0.0, ge=0, le=1)
+    """Work that every single call of a batch could leave undone and not be seen."""
     most_launches: Positive = 1_000_000

@@ -49,7 +49,7 @@ class Rules(Document):
     """Differences below this are never called differences."""
     floor_quantile: Level = 0.975
     """Of |log ratio| of the baseline against itself in the same sitting."""
-    absolute_ticks: Annotated[float, Field(ge=0, le=1000)] = 2.0
+    absolute_ticks: Annotated[float, Field(gt=0, le=1000)] = 2.0
     """A difference must also be this many ticks of the clock, per batch."""
     widest_same: Relative = 0.03
     """Nothing wider than this is the same. When the budget is spent, an interval that holds 1 and

@@ -30,6 +30,7 @@ class Plan(Noun):
     warm_launches: int
     looks: tuple[int, ...]
     resolution: Seconds
+    """Of a batch: as many of them as the rules name are what it cannot be trusted with."""
     device_seconds: Seconds
     """What the whole plan costs if no look settles it."""
 
@@ -56,7 +57,7 @@ def plan_row(seconds: float, call_seconds: float, traits: LaneTraits, rules: Rul
         launches=launches,
         warm_launches=warm,
         looks=look_schedule(rules, generations),
-        resolution=traits.resolution,
+        resolution=traits.resolution + launches * traits.hidden_seconds / rules.absolute_ticks,
         device_seconds=generations * (ab + aa) * block_seconds,
     )
 

@@ -44,6 +44,8 @@ __all__ = ["CudaDevice", "open_device"]
 
 _HIDDEN_US = 300.0
 """Work that can still be running when a batch is closed, and not be seen."""
+_HIDDEN_FROM_READ_US = 15.0
+"""How long work can stay hidden from a read-back by the copy engine."""
 _BATCH_SECONDS = 0.060
 """So that what a batch can hide is half a percent of it, the least that is called a difference.
 Longer ones would meet more of what disturbs a shared host."""
@@ -63,6 +65,7 @@ _TRAITS = {
         warm_seconds=0.005,
         turn_seconds=0.012,
         resolution=1e-6,
+        hidden_seconds=_HIDDEN_FROM_READ_US / 1e6,
     ),
     Lane.GRAPH: LaneTraits(
         batch_seconds=_BATCH_SECONDS,
