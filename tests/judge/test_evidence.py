@@ -19,7 +19,10 @@ from assay.ledger import verify
 from assay.spec.lane import Lane
 from assay.spec.rules import DEFAULT_BUDGET
 from assay.spec.rules import Rules
+from assay.stats.row_rule import look_at
 from tests.noise import SimulatedNoise
+from tests.stats.samples import plan_of
+from tests.stats.samples import row_samples
 
 RULES = Rules()
 
@@ -82,6 +85,22 @@ def test_a_verdict_that_its_samples_do_not_give_is_found(
     problem = recheck(forged, ledger.samples(row))
     assert problem is not None
     assert said in problem
+
+
+def test_a_row_from_before_a_rule_is_judged_without_it(tmp_path: Path) -> None:
+    samples = row_samples([1.02, 0.98, 1.015, 0.985, 1.01, 0.99, 1.0, 1.0] * 3)
+    before = Rules(equivalence=0.0)
+    found = look_at(samples, before, plan_of(24), 0)
+    record = RowRecord("row", Lane.THROUGHPUT, plan_of(24), samples, found)
+    ledger = Ledger(tmp_path / "ledger")
+    with ledger.writer(environment()) as writer:
+        row = store_row(writer, "fake/x", record, before)
+    rules = {name: value for name, value in row.body["rules"].items() if name != "equivalence"}
+    old = row.model_copy(update={"body": {**row.body, "rules": rules}})
+    assert recheck(old, ledger.samples(row)) is None
+    new = row.model_copy(update={"body": {**row.body, "rules": RULES.content()}})
+    problem = "verdict says unclear, samples give same"
+    assert recheck(new, ledger.samples(row)) == problem
 
 
 def test_a_forged_row_with_a_sound_chain_is_found_by_verify(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_when_the_budget_is_spent_an_interval_around_one_is_the_same_up_to_three
     assert low < 1 / 1.005
     assert last.reason == f"within {max(high, 1 / low) - 1:.2%} either way"
     # Wider than that, or beside 1, it is not.
-    narrow = Rules(widest_same=0.005)
+    narrow = Rules(equivalence=0.005)
     assert look_at(samples, narrow, plan_of(24), 0).status is Status.UNCLEAR
     beside = look_at(row_samples([1.012 * ratio for ratio in ratios]), RULES, plan_of(24), 0)
     assert beside.status is Status.UNCLEAR

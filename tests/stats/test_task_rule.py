@@ -108,7 +108,7 @@ def test_a_geomean_around_one_is_the_same_up_to_three_percent_in_a_steady_sittin
         return judge_task("cpu/x", rows, tables, rules, {}).verdict
 
     assert verdict(row, other) is Status.SAME
-    assert verdict(row, other, rules=Rules(widest_same=0.005)) is Status.UNCLEAR
+    assert verdict(row, other, rules=Rules(equivalence=0.005)) is Status.UNCLEAR
     assert other.measurement is not None
     restless = other.measurement.model_copy(update={"echo_ratio": 1.05})
     assert verdict(row, other.model_copy(update={"measurement": restless})) is Status.UNCLEAR

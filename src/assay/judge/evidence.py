@@ -91,7 +91,8 @@ def record_of(row: Row, samples: Samples) -> RowRecord:
 
     Readings of the twin are not among the samples.
     """
-    rules = parse_document(row.body["rules"], Rules, "rules")
+    # Rows from before there was such a rule were judged without it.
+    rules = parse_document({"equivalence": 0.0, **row.body["rules"]}, Rules, "rules")
     plan = Plan(**{**row.body["plan"], "looks": tuple(row.body["plan"]["looks"])})
     taken = from_columns(samples.columns)
     finding = replay(taken, rules, plan)

@@ -52,8 +52,10 @@ class Rules(Document):
     absolute_ticks: Annotated[float, Field(gt=0, le=1000)] = 2.0
     """A difference must also be this many ticks of the clock, per batch."""
     widest_same: Relative = 0.03
-    """Nothing wider than this is the same. When the budget is spent, an interval that holds 1 and
-    lies within this is, if the baseline differed from itself by less."""
+    """A sitting whose floor is above this is too noisy to call anything the same by it."""
+    equivalence: Relative = 0.03
+    """When the budget is spent, an interval that holds 1 and lies within this is the same, if the
+    baseline differed from itself by less. 0: never."""
     sign_alpha: Level = 0.05
     """The sign test over generations must agree with a FASTER or SLOWER at this level."""
     futility: Relative = 0.02

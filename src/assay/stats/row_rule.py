@@ -52,7 +52,7 @@ def no_difference(interval: tuple[float, float], echoes: Iterable[float], rules:
     """Whether an interval of log ratios holds 1 and excludes all that matters, in a sitting whose
     baseline was by as little from itself: its echo ratios."""
     low, high = interval
-    widest = math.log1p(rules.widest_same)
+    widest = math.log1p(rules.equivalence)
     steady = all(abs(math.log(echo)) < widest for echo in echoes)
     return steady and -widest < low <= 0 <= high < widest
 
@@ -77,7 +77,7 @@ def look_at(samples: Sequence[Sample], rules: Rules, plan: Plan, look: int) -> F
     settled = last or status is not Status.UNCLEAR
     if not settled:
         last_alpha = look_alpha(schedule, len(schedule) - 1, rules.alpha)
-        widest = math.log1p(rules.widest_same)
+        widest = math.log1p(rules.equivalence)
         chance = chance_to_decide(now, schedule[-1], last_alpha, margin, widest)
         if chance < rules.futility:
             settled, reason = True, "more of the budget would not decide it"
