@@ -41,7 +41,17 @@ def run(paths: list[str]) -> dict[str, Any]:
         suite = Xml.parse(report).getroot()[0]
     counts = {key: int(suite.attrib[key]) for key in ("tests", "failures", "errors", "skipped")}
     skipped = [case.attrib["name"] for case in suite if case.find("skipped") is not None]
-    return {**counts, "seconds": round(float(suite.attrib["time"])), "skipped_tests": skipped}
+    problems = {
+        case.attrib["name"]: problem.attrib.get("message", "").splitlines()[:1]
+        for case in suite
+        for problem in (*case.findall("failure"), *case.findall("error"))
+    }
+    return {
+        **counts,
+        "seconds": round(float(suite.attrib["time"])),
+        "skipped_tests": skipped,
+        "problems": problems,
+    }
 
 
 def main(arguments: Iterable[str] | None = None) -> int:

@@ -33,12 +33,12 @@ def processes_of(marker: str) -> list[int]:
     return found
 
 
-def start(home: Path, marker: str) -> subprocess.Popen[bytes]:
+def start(home: Path, marker: str, budget: str = "4s") -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "assay", "judge", "cpu/rms_norm", "--candidate", "win"]
     # PYTHONPATH is one of the few variables that runners keep, so it carries the mark.
     environment = {**os.environ, "ASSAY_HOME": str(home), "PYTHONPATH": f"{marker}"}
     return subprocess.Popen(
-        [*command, "--budget", "4s", "--unadmitted"],
+        [*command, "--budget", budget, "--unadmitted"],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -82,7 +82,8 @@ def run_kills(home: Path, count: int, longest: float, seed: int) -> None:
 
 
 def run_to_the_end(home: Path) -> None:
-    finished = start(home, "/nowhere/assay-finished")
+    # On a busy host 4 s may not buy a verdict.
+    finished = start(home, "/nowhere/assay-finished", budget="30s")
     assert finished.wait(timeout=300) in {0, 1, 2}
     report = verify(Ledger(home / "ledger"), recompute=recheck)
     assert report.problems == ()
