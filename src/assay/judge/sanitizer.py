@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from assay.device.cuda.toolkit import USUAL_TOOLKIT
-from assay.device.cuda.toolkit import find_tool
+from assay.device.cuda import toolkit
 from assay.device.runners import Program
 from assay.device.runners.zygote import runner_environment
 from assay.judge.case import Contender
@@ -68,11 +67,11 @@ _TOOL_OPTIONS: dict[Tool, tuple[str, ...]] = {
 
 
 def find_sanitizer() -> str:
-    found = find_tool(_NAME)
+    found = toolkit.find_tool(_NAME)
     if found is not None:
         return found
     raise UnavailableError(
-        f"no {_NAME} on the PATH, in $CUDA_HOME/bin or in {USUAL_TOOLKIT}/bin",
+        f"no {_NAME} on the PATH, in $CUDA_HOME/bin or in {toolkit.USUAL_TOOLKIT}/bin",
         next_step="it is part of the CUDA toolkit: apt-get install cuda-sanitizer",
     )
 
