@@ -14,17 +14,18 @@ from assay.device.cuda import doctor as cuda_doctor
 from assay.device.doctor import Finding
 from assay.device.doctor import Mark
 from assay.device.doctor import examine_device
-from assay.device.doctor import try_namespaces
-from assay.runner.isolate import NAMESPACES
-from assay.runner.isolate import PRIVATE_FOLDERS
+from assay.device.doctor import try_sandbox
+from assay.runner import landlock
+from assay.runner.sandbox import NAMESPACES
+from assay.runner.sandbox import PARTS
 
 
 @pytest.fixture
 def patch(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A host without a GPU on which all is well, without starting a process for it."""
-    held = {NAMESPACES: True, PRIVATE_FOLDERS: True}
+    held = dict.fromkeys(PARTS, True)
     monkeypatch.setattr(cuda_doctor, "_SIGNS", ())
-    monkeypatch.setattr(doctor, "try_namespaces", lambda: held)
+    monkeypatch.setattr(doctor, "try_sandbox", lambda: held)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
     monkeypatch.setattr(os, "getloadavg", lambda: (0.25, 0.0, 0.0))
     return monkeypatch
@@ -47,7 +48,7 @@ def file_of(name: str, text: str | None, tmp_path: Path, patch: pytest.MonkeyPat
 
 def test_every_check_has_a_line_and_the_names_differ(patch: pytest.MonkeyPatch) -> None:
     names = [finding.name for finding in examine_device()]
-    assert len(names) == len(set(names)) == 15
+    assert len(names) == len(set(names)) == 18
 
 
 def test_a_host_with_everything_misses_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -55,13 +56,13 @@ def test_a_host_with_everything_misses_nothing(patch: pytest.MonkeyPatch) -> Non
 
 
 def test_whatever_is_missing_comes_with_what_to_do(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(doctor, "try_namespaces", dict)
+    patch.setattr(doctor, "try_sandbox", dict)
     patch.setattr(os, "sched_getaffinity", lambda pid: {0})
     patch.setattr(os, "memfd_create", refuse)
     patch.setattr(os, "pidfd_open", refuse)
     missing = [finding for finding in examine_device() if finding.mark is Mark.MISS]
-    names = ["cores", "namespaces", "private folders", "memfd", "pidfd"]
-    assert [finding.name for finding in missing] == names
+    sandbox = ["namespaces", "private folders", "read-only root", "landlock", "seccomp"]
+    assert [finding.name for finding in missing] == ["cores", *sandbox, "memfd", "pidfd"]
     assert all(finding.next_step for finding in missing)
 
 
@@ -136,16 +137,31 @@ def test_cores(patch: pytest.MonkeyPatch, cores: set[int], mark: Mark) -> None:
 
 
 def test_half_a_sandbox_says_which_half(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(doctor, "try_namespaces", lambda: {NAMESPACES: True})
+    patch.setattr(doctor, "try_sandbox", lambda: {NAMESPACES: True})
     assert named("namespaces").mark is Mark.OK
     assert named("private folders").mark is Mark.MISS
     assert named("private folders").found.endswith("weaker isolation, no private_folders")
+    assert named("read-only root").found.endswith("weaker isolation, no read_only_root")
 
 
-def test_the_trial_of_namespaces_leaves_this_process_alone() -> None:
+@pytest.mark.parametrize(
+    ("version", "step"),
+    [(0, "the kernel has none, or switched off: "), (2, "the kernel has ABI 2: Linux 6.2 ")],
+)
+def test_landlock_says_its_version_or_what_is_missing(
+    patch: pytest.MonkeyPatch, version: int, step: str
+) -> None:
+    patch.setattr(landlock, "abi", lambda: 7)
+    assert (named("landlock").found, named("landlock").next_step) == ("ABI 7", "")
+    patch.setattr(landlock, "abi", lambda: version)
+    patch.setattr(doctor, "try_sandbox", dict)
+    assert named("landlock").next_step.startswith(step)
+
+
+def test_the_trial_of_the_sandbox_leaves_this_process_alone() -> None:
     before = os.readlink("/proc/self/ns/user"), os.readlink("/proc/self/ns/net")
-    held = try_namespaces()
-    assert set(held) == {NAMESPACES, PRIVATE_FOLDERS}
+    held = try_sandbox()
+    assert tuple(held) == PARTS
     assert (os.readlink("/proc/self/ns/user"), os.readlink("/proc/self/ns/net")) == before
 
 
@@ -157,24 +173,24 @@ def test_the_trial_of_namespaces_leaves_this_process_alone() -> None:
         "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     ],
 )
-def test_a_trial_that_fails_is_a_host_without_namespaces(
+def test_a_trial_that_fails_is_a_host_without_a_sandbox(
     monkeypatch: pytest.MonkeyPatch, trial: str
 ) -> None:
     monkeypatch.setattr(doctor, "_TRIAL", trial)
-    assert not any(try_namespaces().values())
+    assert not any(try_sandbox().values())
 
 
-def test_a_host_that_cannot_start_a_process_has_no_namespaces(
+def test_a_host_that_cannot_start_a_process_has_no_sandbox(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(subprocess, "run", refuse)
-    assert try_namespaces() == {}
+    assert try_sandbox() == {}
 
 
 def test_the_trial_says_what_the_kernel_said(monkeypatch: pytest.MonkeyPatch) -> None:
     said = 'print(\'{"namespaces": true, "private_folders": 1}\')'
     monkeypatch.setattr(doctor, "_TRIAL", said)
-    assert try_namespaces() == {NAMESPACES: True, PRIVATE_FOLDERS: False}
+    assert try_sandbox() == {**dict.fromkeys(PARTS, False), NAMESPACES: True}
 
 
 @pytest.mark.parametrize(("path", "mark"), [("/usr/bin/bwrap", Mark.OK), (None, Mark.INFO)])

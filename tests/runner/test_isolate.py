@@ -1,25 +1,47 @@
 from __future__ import annotations
 
+import subprocess
 import sys
-from pathlib import Path
 
-import pytest
+from assay.runner.sandbox import NAMESPACES
+from tests.runner.sandboxed import BEGINNING
+from tests.runner.sandboxed import require
 
-from assay.runner import isolate
+UNMOUNT = """
+from assay.runner import isolate, mounts
+isolate.enter_namespaces()
+mounts.arrange(1)
+if sys.argv[1] == "drop":
+    isolate.drop_capabilities()
+say(libc.umount2(b"/tmp", 2), ctypes.get_errno())
+"""
 
 
-def test_only_what_python_needs_below_a_hidden_folder_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "venv" / "lib").mkdir(parents=True)
-    (tmp_path / "source").mkdir()
-    (tmp_path / "other").mkdir()
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
-    inner = [str(tmp_path / "venv" / "lib"), str(tmp_path / "source"), str(tmp_path / "gone"), ""]
-    monkeypatch.setattr(sys, "path", inner)
-    # The venv's lib goes with the venv; what is not there is not mounted.
-    assert isolate._needed_below((str(tmp_path),)) == [
-        str(tmp_path / "source"),
-        str(tmp_path / "venv"),
-    ]
-    assert isolate._needed_below(("/nowhere",)) == []
+def unmounted(what: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", BEGINNING + UNMOUNT, what],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+
+
+def test_without_capabilities_mounts_cannot_be_unmade() -> None:
+    require(NAMESPACES)
+    assert unmounted("drop") == "-1 1\n"
+    # Else a private /tmp would come off and show everybody's.
+    assert unmounted("keep") == "0 0\n"
+
+
+def test_capabilities_do_not_come_back_with_a_new_program() -> None:
+    require(NAMESPACES)
+    code = (
+        "from assay.runner import isolate\n"
+        "isolate.enter_namespaces(); isolate.no_new_privileges(); isolate.drop_capabilities()\n"
+        "os.execvp('cat', ['cat', '/proc/self/status'])\n"
+    )
+    status = subprocess.run(
+        [sys.executable, "-c", BEGINNING + code], capture_output=True, text=True, check=True
+    ).stdout
+    held = dict(line.split(":\t") for line in status.splitlines() if line.startswith("Cap"))
+    assert held == dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"), "0" * 16)

@@ -16,6 +16,7 @@ from assay.cli.demo import demo
 from assay.cli.doctor import doctor
 from assay.cli.judge import judge
 from assay.cli.pack import pack
+from assay.cli.redteam import redteam
 from assay.cli.sanitize import sanitize
 from assay.cli.schema import schema
 from assay.spec.errors import AssayError
@@ -33,6 +34,7 @@ app.command()(demo)
 app.command()(judge)
 app.command()(doctor)
 app.command()(pack)
+app.command()(redteam)
 app.command()(sanitize)
 app.command()(schema)
 task.app.command()(admit)

@@ -1,6 +1,6 @@
 """Looks a host over for the judge: what is there, what is not, and what that costs.
 
-Checks only look. The one that has to try something, entering namespaces, does so in a process
+Checks only look. The one that has to try something, entering the sandbox, does so in a process
 of its own.
 """
 
@@ -21,8 +21,13 @@ from pathlib import Path
 
 from assay.device import device_names
 from assay.device.runners.zygote import runner_environment
-from assay.runner.isolate import NAMESPACES
-from assay.runner.isolate import PRIVATE_FOLDERS
+from assay.runner import landlock
+from assay.runner.sandbox import LANDLOCK
+from assay.runner.sandbox import NAMESPACES
+from assay.runner.sandbox import PARTS
+from assay.runner.sandbox import PRIVATE_FOLDERS
+from assay.runner.sandbox import READ_ONLY_ROOT
+from assay.runner.sandbox import SECCOMP
 from assay.spec.environment import DeviceIdentity
 from assay.spec.noun import Noun
 
@@ -32,15 +37,9 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _SCHEDSTAT = Path("/proc/self/schedstat")
 # What the trial does is what a keeper and its runner do; the answer is one line of JSON.
 _TRIAL = """
-import json, os, sys
-from assay.runner import isolate
-held = {isolate.NAMESPACES: isolate.enter_namespaces(), isolate.PRIVATE_FOLDERS: False}
-if held[isolate.NAMESPACES]:
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if isolate.private_folders(1) else 1)
-    held[isolate.PRIVATE_FOLDERS] = os.waitpid(child, 0)[1] == 0
-print(json.dumps(held))
+import json
+from assay.runner.sandbox import try_parts
+print(json.dumps(try_parts()))
 """
 
 
@@ -200,32 +199,65 @@ def _cuda() -> tuple[Finding, ...]:
 
 
 def _sandbox() -> Iterator[Finding]:
-    held = try_namespaces()
-    yield _held(
-        "namespaces",
-        held.get(NAMESPACES, False),
-        "user, pid, net, ipc and mount",
-        "a runner without network, and without sight of other processes",
-        "allow user namespaces: sysctl user.max_user_namespaces, "
-        "kernel.apparmor_restrict_unprivileged_userns=0, or docker run --privileged",
-    )
-    yield _held(
-        "private folders",
-        held.get(PRIVATE_FOLDERS, False),
-        "own /tmp, /dev/shm and /proc",
-        "nothing of a runner is left behind, and it sees nobody's files there",
-        "allow mounts in a user namespace: the seccomp or LSM profile of the container says no",
+    held = try_sandbox()
+    for part, name, what, enables, next_step in (
+        (
+            NAMESPACES,
+            "namespaces",
+            "user, pid, net, ipc and mount",
+            "a runner without network, and without sight of other processes",
+            "allow user namespaces: sysctl user.max_user_namespaces, "
+            "kernel.apparmor_restrict_unprivileged_userns=0, or docker run --privileged",
+        ),
+        (
+            PRIVATE_FOLDERS,
+            "private folders",
+            "own /tmp, /dev/shm and /proc",
+            "nothing of a runner is left behind, and it sees nobody's files there",
+            "allow mounts in a user namespace: the seccomp or LSM profile of the container says no",
+        ),
+        (
+            READ_ONLY_ROOT,
+            "read-only root",
+            "all but /tmp and /dev/shm",
+            "a runner changes no file of the host",
+            "allow mounts in a user namespace, as for private folders",
+        ),
+        (
+            LANDLOCK,
+            "landlock",
+            f"ABI {landlock.abi()}",
+            "a runner reads what it needs to work, and nobody's homes, ledgers or solutions",
+            _landlock_step(),
+        ),
+        (
+            SECCOMP,
+            "seccomp",
+            "calls that no solution needs end it",
+            "a runner leaves other processes, the clock, mounts and the kernel alone",
+            "a kernel with CONFIG_SECCOMP_FILTER, on x86-64 or aarch64",
+        ),
+    ):
+        yield _held(name, part, held.get(part, False), what, enables, next_step)
+
+
+def _landlock_step() -> str:
+    version = landlock.abi()
+    has = f"the kernel has ABI {version}" if version else "the kernel has none, or switched off"
+    return (
+        f"{has}: Linux 6.2 has the ABI {landlock.ENOUGH_ABI} that is needed; "
+        "CONFIG_SECURITY_LANDLOCK, and landlock in the boot parameter lsm="
     )
 
 
-def _held(name: str, held: bool, what: str, enables: str, next_step: str) -> Finding:
+def _held(name: str, part: str, held: bool, what: str, enables: str, next_step: str) -> Finding:
     if held:
         return Finding(name=name, mark=Mark.OK, found=what, enables=enables)
-    found = f"refused: verdicts are labelled weaker isolation, no {name.replace(' ', '_')}"
+    found = f"refused: verdicts are labelled weaker isolation, no {part}"
     return Finding(name=name, mark=Mark.MISS, found=found, enables=enables, next_step=next_step)
 
 
-def try_namespaces() -> dict[str, bool]:
+def try_sandbox() -> dict[str, bool]:
     """What a runner would be held by, tried in a process that ends at once."""
     try:
         trial = subprocess.run(
@@ -241,7 +273,7 @@ def try_namespaces() -> dict[str, bool]:
         answer = json.loads(trial.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return {}
-    return {name: answer.get(name) is True for name in (NAMESPACES, PRIVATE_FOLDERS)}
+    return {part: answer.get(part) is True for part in PARTS}
 
 
 def _bubblewrap() -> Finding:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import signal
-import subprocess
 import tempfile
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from importlib import resources
@@ -20,6 +18,8 @@ from assay.device.failure import violation
 from assay.device.runners.program import Program
 from assay.device.runners.target import Target
 from assay.judge.case import Contender
+from assay.judge.confined import Ended
+from assay.judge.confined import run_confined
 from assay.judge.toolchain import HOST
 from assay.judge.toolchain import Resources
 from assay.judge.toolchain import Toolchain
@@ -27,6 +27,9 @@ from assay.judge.toolchain import demangled
 from assay.judge.toolchain import read_resources
 from assay.judge.toolchain import toolchain_for
 from assay.judge.toolchain import toolchain_of
+from assay.runner.confine import OUT_OF_TIME
+from assay.runner.confine import SIGNALLED
+from assay.runner.landlock import toolkit_of
 from assay.spec.errors import UnavailableError
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
@@ -47,6 +50,8 @@ class Build:
     flags: tuple[str, ...]
     resources: Mapping[str, Resources] = field(default_factory=dict)
     """What each kernel takes, by name, where the compiler says so."""
+    held: Mapping[str, bool] = field(default_factory=dict)
+    """What held the compiler, where there was one."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ class Compiled:
 
     library: bytes
     log: str
+    held: Mapping[str, bool]
+    """What held the compiler."""
 
 
 def compiler(target: Target) -> str | None:
@@ -123,6 +130,7 @@ def build(task: Task, contender: Contender, flags: tuple[str, ...], target: Targ
         _required(toolchain),
         (*flags, *definitions),
         demangled(read_resources(made.log)),
+        made.held,
     )
 
 
@@ -138,9 +146,17 @@ def _required(toolchain: Toolchain) -> str:
 
 
 def compile_library(
-    sources: Mapping[str, bytes], entry: str, flags: tuple[str, ...], toolchain: Toolchain
+    sources: Mapping[str, bytes],
+    entry: str,
+    flags: tuple[str, ...],
+    toolchain: Toolchain,
+    *,
+    without: Sequence[str] = (),
 ) -> Compiled:
-    """A shared library, built in a folder of its own that is removed again."""
+    """A shared library, built in a folder of its own that is removed again.
+
+    The compiler is confined as a runner is: what a source includes is what it could read.
+    """
     tool = _required(toolchain)
     if entry.startswith("-"):
         raise violation(ViolationKind.BUILD_FLAGS, f"a source called {entry} is a flag")
@@ -149,39 +165,26 @@ def compile_library(
         tempfile.TemporaryDirectory(prefix="assay-build-") as name,
         resources.as_file(include) as headers,
     ):
-        folder = Path(name)
+        folder = Path(name).resolve()
         for path, content in sources.items():
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
         command = toolchain.command(tool, flags, (headers, folder), entry, LIBRARY)
-        log = _run(command, folder, toolchain.seconds)
-        return Compiled((folder / LIBRARY).read_bytes(), log)
+        readable = (str(headers), *toolkit_of(tool))
+        ended = run_confined(command, folder, toolchain.seconds, readable=readable, without=without)
+        _check(ended, toolchain.seconds)
+        return Compiled((folder / LIBRARY).read_bytes(), ended.errors, ended.held)
 
 
-def _run(command: list[str], folder: Path, seconds: int) -> str:
-    """What the compiler said; no variable of ours that it would take for a flag reaches it."""
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TMPDIR": str(folder)},
-        start_new_session=True,
-    )
-    try:
-        _, errors = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise ProcessFailure(Status.BUILD_ERROR, f"compiling took over {seconds} s") from None
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    text = errors.decode(errors="replace")
-    if process.returncode:
-        raise ProcessFailure(Status.BUILD_ERROR, _first_error(text))
-    return text
+def _check(ended: Ended, seconds: int) -> None:
+    if ended.status == OUT_OF_TIME:
+        raise ProcessFailure(Status.BUILD_ERROR, f"compiling took over {seconds} s")
+    if ended.status == SIGNALLED + signal.SIGSYS:
+        told = "its build made a system call that the sandbox forbids"
+        raise violation(ViolationKind.SANDBOX, told)
+    if ended.status:
+        raise ProcessFailure(Status.BUILD_ERROR, _first_error(ended.errors))
 
 
 def _first_error(text: str) -> str:

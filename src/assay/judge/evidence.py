@@ -61,12 +61,14 @@ def store(writer: Writer, judgement: Judgement, provenance: Provenance, rules: R
                 "compiler": Path(made.compiler).name,
                 "flags": list(made.flags),
                 "resources": {name: asdict(used) for name, used in made.resources.items()},
+                "sandbox": dict(made.held),
             }
             for side, made in judgement.builds.items()
         },
         "prepare_us": dict(judgement.prepare_us),
         "checked_calls": judgement.checked_calls,
         "device": dict(judgement.device),
+        "sandbox": dict(judgement.sandbox),
         "evidence": [row.hash for row in rows],
     }
     return writer.append(TASK_VERDICT, body)

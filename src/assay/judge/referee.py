@@ -29,12 +29,15 @@ from assay.judge.build import check_flags
 from assay.judge.build import compiler
 from assay.judge.build import flags_for
 from assay.judge.case import Case
+from assay.judge.defences import ALL_DEFENCES
+from assay.judge.defences import Defences
 from assay.judge.exam import Examiner
 from assay.judge.exam import Question
 from assay.judge.exam import failed
 from assay.judge.exam import questions
 from assay.judge.inputs import make_inputs
 from assay.judge.inputs import seeded
+from assay.judge.isolation import isolation_labels
 from assay.judge.oracle import Oracle
 from assay.judge.physics import first_impossible
 from assay.judge.sitting import Progress
@@ -77,6 +80,8 @@ class Judgement:
     """Timed calls whose outputs were compared whole with the oracle."""
     device: Mapping[str, Any] = field(default_factory=dict)
     """What was seen of the device in the sitting."""
+    sandbox: Mapping[str, bool] = field(default_factory=dict)
+    """Which parts of the sandbox held the runners; empty where none was started."""
 
 
 class Referee:
@@ -90,23 +95,28 @@ class Referee:
         device: str | None = None,
         isolate: bool = True,
         report: Report | None = None,
+        defences: Defences = ALL_DEFENCES,
     ) -> None:
         self._case = case
+        self._defences = defences
         self._rules = rules
         self._budget = budget
         self._lanes = tuple(lanes)
         self._device_name = device or case.task.device.value
         self._isolate = isolate
         self._report = report or (lambda _: None)
-        self._labels = [*case.labels, *_labels_of(case)]
+        self._labels = [*case.labels, *_labels_of(case), *defences.labels]
         self._builds: dict[str, Build] = {}
         self._programs: dict[str, Program] = {}
         self._prepare: dict[str, float] = {}
         self._checked = 0
         self._device_report: dict[str, Any] = {}
+        self._sandbox: dict[str, bool] = {}
 
     def _open(self) -> RunnerDevice:
-        return open_judging_device(self._device_name, isolate=self._isolate)
+        device = open_judging_device(self._device_name, isolate=self._isolate)
+        device.defences = self._defences
+        return device
 
     def judge(self) -> Judgement:
         """The verdict. A candidate's failure of any kind is a verdict; only a user's mistake or a
@@ -190,7 +200,9 @@ class Referee:
                 return failed(first_row, failure)
             examiner = Examiner(self._case, oracle, running_baseline, running)
             # Hidden rows are drawn here: the candidate has long been sealed.
-            todo = asked or questions(self._case, secrets.randbits(63), secrets.randbits(63))
+            todo = asked or questions(
+                self._case, secrets.randbits(63), secrets.randbits(63), self._defences
+            )
 
             def progress(question: Question) -> None:
                 self._report(
@@ -247,17 +259,16 @@ class Referee:
         for side in (Side.CANDIDATE, Side.BASELINE, Side.ECHO):
             process = processes[side]
             assert isinstance(process, RunnerProcess)
-            for kept in process.kept:
+            for kept in process.take_kept():
                 source = self._source(row, baseline.device)
                 again = baseline.examine(source, kept.inputs, calls=1)
                 truth = oracle.truth(row, kept.inputs)
                 found = examiner.compare(question, truth, again.first, kept.outputs)
                 self._checked += 1
-                if found is not None and side is Side.CANDIDATE:
+                if found is not None and side is Side.CANDIDATE and self._defences.kept_calls:
                     raise _WrongInTime(found)
-                if found is not None:
+                if found is not None and side is not Side.CANDIDATE:
                     raise UsageError(f"the timed baseline is wrong: {found.reason}")
-            process.kept.clear()
 
     # -- endings
 
@@ -289,7 +300,13 @@ class Referee:
     def _judgement(self, verdict: TaskVerdict, records: tuple[RowRecord, ...] = ()) -> Judgement:
         prepare = self._prepare if self._case.candidate.solution.prepare else {}
         return Judgement(
-            verdict, records, self._builds, prepare, self._checked, self._device_report
+            verdict=verdict,
+            records=records,
+            builds=self._builds,
+            prepare_us=prepare,
+            checked_calls=self._checked,
+            device=self._device_report,
+            sandbox=self._sandbox,
         )
 
     # -- small things
@@ -302,9 +319,10 @@ class Referee:
         )
 
     def _note_isolation(self, process: RunnerProcess) -> None:
-        missing = [name for name, held in process.runner.held.items() if not held]
-        if missing:
-            self._label(f"weaker isolation: no {', no '.join(missing)}")
+        self._sandbox = dict(process.runner.held)
+        builds = [made.held for made in self._builds.values()]
+        for label in isolation_labels(self._sandbox, process.device.parts_off, builds):
+            self._label(label)
 
     def _label(self, label: str) -> None:
         if label not in self._labels:

@@ -1,7 +1,6 @@
-"""What a runner takes from itself before it loads anybody's code.
+"""What a runner takes from itself before it loads anybody's code, file by file of this folder.
 
-Each part is tried and what could not be had is reported, so that the label of a verdict says how
-well its runners were held. Standard library and libc only.
+Here: processes, privileges, limits, descriptors. Standard library and libc only.
 """
 
 from __future__ import annotations
@@ -11,28 +10,20 @@ import os
 import resource
 import select
 import signal
-import sys
 
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWIPC = 0x08000000
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWPID = 0x20000000
 _CLONE_NEWNET = 0x40000000
-_MS_RDONLY = 1
-_MS_NOSUID = 2
-_MS_NODEV = 4
-_MS_REMOUNT = 0x20
-_MS_BIND = 0x1000
-_MS_REC = 0x4000
-_MS_PRIVATE = 0x40000
 _PR_SET_PDEATHSIG = 1
+_PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
-
-_PRIVATE = ("/tmp", "/dev/shm")
-
-NAMESPACES = "namespaces"
-PRIVATE_FOLDERS = "private_folders"
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+_CAPABILITY_VERSION = 0x20080522
+_MOST_CAPABILITIES = 64
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -67,44 +58,6 @@ def enter_namespaces() -> bool:
     return True
 
 
-def private_folders(megabytes: int) -> bool:
-    """Empty /tmp and /dev/shm that vanish with the namespace, and a /proc that shows only it.
-
-    Where Python or this package itself lies below one of them, that part stays, read-only.
-    """
-    options = f"size={megabytes}m,mode=1777".encode()
-    if _libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) != 0:
-        return False
-    kept = [(os.open(path, os.O_PATH), path) for path in _needed_below(_PRIVATE)]
-    mounted = [
-        _libc.mount(b"tmpfs", folder.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, options)
-        for folder in _PRIVATE
-    ]
-    for descriptor, path in kept:
-        mounted.append(_bind_read_only(descriptor, path))
-        os.close(descriptor)
-    mounted.append(_libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV, None))
-    return not any(mounted)
-
-
-def _needed_below(folders: tuple[str, ...]) -> list[str]:
-    """Where Python finds its modules, as far as that is below one of the folders."""
-    places = {os.path.realpath(p) for p in (sys.prefix, sys.base_prefix, *sys.path) if p}
-    below = [p for p in places if p.startswith(tuple(f"{folder}/" for folder in folders))]
-    inner = [p for p in below if any(p.startswith(f"{other}/") for other in below)]
-    return sorted(p for p in below if p not in inner and os.path.isdir(p))
-
-
-def _bind_read_only(descriptor: int, path: str) -> int:
-    os.makedirs(path, exist_ok=True)
-    target = path.encode()
-    source = f"/proc/self/fd/{descriptor}".encode()
-    if _libc.mount(source, target, None, _MS_BIND | _MS_REC, None) != 0:
-        return -1
-    flags = _MS_BIND | _MS_REMOUNT | _MS_RDONLY | _MS_NOSUID | _MS_NODEV
-    return int(_libc.mount(None, target, None, flags, None))
-
-
 def adopt_orphans() -> None:
     """Descendants whose parents end become children of this process instead of init's."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -125,6 +78,15 @@ def kill_children() -> None:
 
 def no_new_privileges() -> None:
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def drop_capabilities() -> None:
+    """Be nobody special, in this namespace or outside: mounts made before cannot be unmade."""
+    for capability in range(_MOST_CAPABILITIES):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    _libc.capset(header, (ctypes.c_uint32 * 6)())
 
 
 def bound_resources(memory_bytes: int, cpu_seconds: int, *, on_gpu: bool = False) -> None:

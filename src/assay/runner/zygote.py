@@ -21,6 +21,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.runner import isolate
+from assay.runner.sandbox import NAMESPACES
+from assay.runner.sandbox import Sandbox
 from assay.wire import frame
 
 
@@ -59,25 +61,25 @@ def _keep(zygote: socket.socket, request: dict[str, Any], descriptors: tuple[int
     zygote.close()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     control = socket.socket(fileno=descriptors[0])
-    held = {isolate.NAMESPACES: isolate.enter_namespaces() if request["isolate"] else False}
+    sandbox = Sandbox((*request["without"], *(() if request["isolate"] else (NAMESPACES,))))
+    sandbox.enter_namespaces()
+    sandbox.arrange_folders(request["folder_megabytes"])
     # Without a private /tmp the solution's folder lies in everybody's, and the keeper removes it.
-    folder = None if held[isolate.NAMESPACES] else tempfile.mkdtemp(prefix="assay-runner-")
-    request = {**request, "folder": folder}
+    folder = tempfile.mkdtemp(prefix="assay-runner-")
     lifeline, held_end = os.pipe()
     runner = os.fork()
     if runner == 0:
         os.close(held_end)
         isolate.die_with_holder(lifeline)
-        _become_runner(control, request, descriptors, held)
+        _become_runner(control, {**request, "folder": folder}, descriptors, sandbox)
     for descriptor in descriptors[1:]:
         os.close(descriptor)
     frame.send(control, {"runner": runner})
     _, status = os.waitpid(runner, 0)
-    if not held[isolate.NAMESPACES]:
+    if not sandbox.held[NAMESPACES]:
         # With a pid namespace the kernel has killed all the rest already (and /proc is not ours).
         isolate.kill_children()
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):  # the referee may be gone
         frame.send(control, {"ended": os.waitstatus_to_exitcode(status)})
     os._exit(0)
@@ -87,29 +89,40 @@ def _become_runner(
     control: socket.socket,
     request: dict[str, Any],
     descriptors: tuple[int, ...],
-    held: dict[str, bool],
+    sandbox: Sandbox,
 ) -> None:
-    held[isolate.PRIVATE_FOLDERS] = held[isolate.NAMESPACES] and isolate.private_folders(
-        request["folder_megabytes"]
-    )
+    os.setpgid(0, 0)  # a signal to its own group reaches nobody else
+    sandbox.enter_proc()
     isolate.close_all_but({control.fileno(), *descriptors[1:]})
     isolate.silence()
-    isolate.no_new_privileges()
     on_gpu = request["device"] != "cpu"
     isolate.bound_resources(request["memory_bytes"], request["cpu_seconds"], on_gpu=on_gpu)
     os.sched_setaffinity(0, request["cores"])
+    if not sandbox.fresh_folders:
+        _keep_to(request["folder"])
     from assay.runner.machine import open_machine
     from assay.runner.serve import Runner
 
     try:
+        sandbox.give_up_privileges()
+        # The driver starts threads, which landlock would not hold and seccomp does.
+        sandbox.enter_landlock(request["device"], request["folder"])
         machine = open_machine(request, descriptors[2])
-        frame.send(control, {"held": held})
+        sandbox.enter_seccomp()
+        frame.send(control, {"held": sandbox.held})
         Runner(control, descriptors[1], machine, request["folder"]).serve()
     # Not a solution's fault, for none is loaded yet: whoever opens the device is told why it fails.
     except Exception as error:  # noqa: BLE001
-        frame.send(control, {"held": held, "error": f"{type(error).__name__}: {error}"[:400]})
+        said = f"{type(error).__name__}: {error}"[:400]
+        frame.send(control, {"held": sandbox.held, "error": said})
     finally:
         os._exit(0)
+
+
+def _keep_to(folder: str) -> None:
+    """Everybody's /tmp is not for a runner: what would go there goes into its own folder."""
+    os.environ.update(TMPDIR=folder, HOME=folder)
+    tempfile.tempdir = folder
 
 
 def main() -> None:

@@ -51,6 +51,8 @@ class ViolationKind(enum.StrEnum):
     """A slot that was not called yet, or a guard band, lost its poison."""
     SKIPPED_CALL = "skipped_call"
     """A call of a slot that had been called before left no trace."""
+    OUT_OF_TURN = "out_of_turn"
+    """Work in the time between an answer and the next request, when the rival may be timed."""
     INPUT_WRITTEN = "input_written"
     """An argument that is read-only by contract was changed."""
     IMPOSSIBLE_TIME = "impossible_time"

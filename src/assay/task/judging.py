@@ -13,6 +13,8 @@ from assay.device.environment import environment
 from assay.device.environment import harness_hash
 from assay.judge.case import Case
 from assay.judge.case import Contender
+from assay.judge.defences import ALL_DEFENCES
+from assay.judge.defences import Defences
 from assay.judge.evidence import TASK_VERDICT
 from assay.judge.evidence import store
 from assay.judge.exam import question_from
@@ -87,6 +89,7 @@ def judge(
     unadmitted: bool = False,
     device: str | None = None,
     report: Report | None = None,
+    defences: Defences = ALL_DEFENCES,
 ) -> Stored:
     """Is the candidate right, is it faster, by how much, and how sure is that?"""
     folder = load_task(task)
@@ -96,7 +99,13 @@ def judge(
     # Opened first: a ledger that cannot be written is said before anything is measured.
     with Ledger(ledger).writer(environment()) as writer:
         referee = Referee(
-            case, rules=rules, budget=budget, lanes=lanes, device=device, report=report
+            case,
+            rules=rules,
+            budget=budget,
+            lanes=lanes,
+            device=device,
+            report=report,
+            defences=defences,
         )
         judgement = referee.judge()
         row = store(writer, judgement, provenance_of(case, device), rules)

@@ -238,7 +238,7 @@ def test_runners_see_an_empty_world(device: CpuDevice) -> None:
         "assert os.getpid() == 1\n"
         "assert [p for p in os.listdir('/proc') if p.isdigit()] == ['1']\n"
         "try:\n    socket.create_connection(('192.0.2.1', 80), timeout=1)\n"
-        "except OSError as e:\n    assert e.errno in (101, 100), e\n"
+        "except OSError as e:\n    assert e.errno in (101, 100, 1), e\n"
         "else:\n    raise AssertionError('a network')\n"
         "assert len(os.listdir('/proc/self/fd')) < 12\n"
         "assert 'ASSAY_SECRET' not in os.environ\n"

@@ -44,8 +44,8 @@ _TRAITS = {
 class CpuDevice(RunnerDevice):
     """One thread a side, in turns on one core."""
 
-    def __init__(self, *, isolate: bool = True) -> None:
-        super().__init__(isolate=isolate)
+    def __init__(self, *, isolate: bool = True, without: Sequence[str] = ()) -> None:
+        super().__init__(isolate=isolate, without=without)
         self._cache_bytes = last_level_cache_bytes()
 
     @property

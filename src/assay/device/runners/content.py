@@ -46,9 +46,9 @@ class Pools:
         }
         self._offset = 0
 
-    def refresh(self, views: Views, window: slice) -> None:
+    def refresh(self, views: Views, window: slice, *, anew: bool = True) -> None:
         """New content in the slots of a window."""
-        self._offset = secrets.randbelow(_OFFSETS)
+        self._offset = secrets.randbelow(_OFFSETS) if anew else 0
         for place in self._layout.filled():
             views.storage(place)[window].copy_(self._lines(place)[window])
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 from typing import Self
 
@@ -19,10 +20,15 @@ from assay.device.runners.layout import RowLayout
 from assay.device.runners.memory import Memory
 from assay.device.runners.process import RunnerProcess
 from assay.device.runners.program import Program
+from assay.device.runners.rest import Rest
 from assay.device.runners.target import Target
 from assay.device.runners.zygote import RunnerHandle
 from assay.device.runners.zygote import Zygote
+from assay.runner.sandbox import PARTS
+from assay.spec.defences import ALL_DEFENCES
+from assay.spec.defences import Defences
 from assay.spec.errors import UsageError
+from assay.spec.errors import quote
 from assay.spec.lane import Lane
 from assay.spec.sample import Disturbance
 from assay.wire import doorbell
@@ -43,9 +49,14 @@ class TurnWatch(abc.ABC):
 class RunnerDevice(Device[Program]):
     """Runners take turns on one core; the referee has another where there are two."""
 
-    def __init__(self, *, isolate: bool = True) -> None:
+    defences: Defences = ALL_DEFENCES
+    """Which checks are on; whoever judges may set others before the device is entered."""
+
+    def __init__(self, *, isolate: bool = True, without: Sequence[str] = ()) -> None:
         self._cores = choose_cores()
         self.isolate = isolate
+        self.without = tuple(without)
+        """Parts of the sandbox that runners leave out, to show what each of them stops."""
         self._zygote: Zygote | None = None
         self._free: list[tuple[HostMemory, Memory]] = []
         self._pools: dict[tuple[str, int], Pools] = {}
@@ -121,6 +132,11 @@ class RunnerDevice(Device[Program]):
 
     # -- what all of them do alike
 
+    @property
+    def parts_off(self) -> tuple[str, ...]:
+        """Parts of the sandbox that are switched off here, by either way to do so."""
+        return tuple(part for part in PARTS if part in {*self.without, *self.defences.off})
+
     def start(self, program: Program) -> RunnerProcess:
         if self._zygote is None:
             raise UsageError("the device is not open", next_step="use it in a with statement")
@@ -129,8 +145,14 @@ class RunnerDevice(Device[Program]):
         runner = self._zygote.start(
             bell.descriptor,
             memory.descriptor,
-            {**self.runner_request(), "cores": [self._cores.runner]},
+            {
+                **self.runner_request(),
+                "cores": [self._cores.runner],
+                "without": list(self.parts_off),
+            },
         )
+        if self.defences.rest:
+            runner.rest = Rest(runner.pid)
         try:
             return _Borrowing(self, program, runner, bell, memory)
         except BaseException:
@@ -172,6 +194,12 @@ class RunnerDevice(Device[Program]):
         self._pools.clear()
 
     def __enter__(self) -> Self:
+        for part in self.without:
+            if part not in PARTS:
+                raise UsageError(
+                    f"the sandbox has no part called {quote(part)}",
+                    next_step=f"it has {', '.join(PARTS)}",
+                )
         self._zygote = Zygote(isolate=self.isolate, preloaded=self.preloaded)
         return self
 

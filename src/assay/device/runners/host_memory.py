@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 
@@ -9,13 +10,17 @@ import torch
 
 from assay.device.runners.memory import Memory
 
+# A runner that could cut the file short would have the referee fault where it looks.
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
 
 class HostMemory(Memory):
-    """Nothing to be found in /dev/shm, nothing left behind."""
+    """Nothing to be found in /dev/shm, nothing left behind. Its size is sealed."""
 
     def __init__(self, size: int, name: str) -> None:
-        self.descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
+        self.descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(self.descriptor, size)
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SEALS)
         self.map = mmap.mmap(self.descriptor, size)
         self.size = size
         self.flat = torch.frombuffer(self.map, dtype=torch.uint8)

@@ -70,6 +70,8 @@ class RunnerProcess(Process):
         self._batches = 0
         self._lot = random.Random(secrets.randbits(64))
         self.kept: list[KeptCall] = []
+        self._reserve: KeptCall | None = None
+        self._reserved_from = 0
         self.spoiler = Spoiler(memory, self._lot)
         self.claims: list[tuple[int, Mapping[str, object]]] = []
         """In lanes that only explain: the referee's nanoseconds, and what the runner said."""
@@ -89,8 +91,10 @@ class RunnerProcess(Process):
         self.runner.ask({"do": "call", "row": session.name, "slots": slots}, CALL_SECONDS)
         self._current = None
         for slot in slots:
-            session.check_bounds(slot, poison)
-            session.check_inputs(slot, before)
+            if self.device.defences.guard_bands:
+                session.check_bounds(slot, poison)
+            if self.device.defences.inputs:
+                session.check_inputs(slot, before)
         return Exam(before, tuple(session.outputs(slot) for slot in slots))
 
     def time(self, row: str, lane: Lane, launches: int, warm_launches: int) -> Reading:
@@ -102,7 +106,7 @@ class RunnerProcess(Process):
         poison = Poison.fresh()
         size = self.device.calls_a_launch(lane, slots)
         turn = deal(session.next_window(wanted), launches, warm_launches, self._lot, size)
-        session.renew(poison, turn.window)
+        session.renew(poison, turn.window, anew=self.device.defences.content)
         self.device.hand_over()
         before = self.device.settle(self.runner)
         reading = self._timed(session, turn, lane)
@@ -256,25 +260,42 @@ class RunnerProcess(Process):
 
     def _judge_ring(self, spans: Sequence[Span], seen: Sequence[bytes]) -> None:
         problem = late(self.memory, spans, seen)
-        if problem is not None:
+        if problem is not None and self.device.defences.rings:
             raise violation(ViolationKind.EARLY_RING, problem)
 
     def _inspect(self, session: Session, turn: Turn, poison: Poison) -> None:
         """After each batch: slots that nobody called, slots whose output was spoilt, guards of
         some that were called, and by lot one whole call for the oracle."""
+        defences = self.device.defences
         for slot in turn.slots_of(*turn.uncalled):
-            if not session.views.untouched(slot, poison):
+            if defences.uncalled_slots and not session.views.untouched(slot, poison):
                 raise violation(
                     ViolationKind.SLOT_WRITTEN, "it wrote a slot that it had not been given"
                 )
-        self.spoiler.check()
+        if defences.skipped_calls:
+            self.spoiler.check()
         once = turn.called_once
         for slot in self._lot.sample(once, min(2, len(once))):
-            session.check_bounds(slot, poison)
-            if session.views.wholly_poisoned(slot, poison):
+            if defences.guard_bands:
+                session.check_bounds(slot, poison)
+            if defences.rings and session.views.wholly_poisoned(slot, poison):
                 raise violation(ViolationKind.EARLY_RING, "a call left its outputs unwritten")
-        if once and self._lot.random() < _KEPT_SHARE:
-            self.kept.append(session.kept(self._lot.choice(once)))
+        if not once:
+            return
+        self._reserved_from += 1
+        if self._lot.random() < _KEPT_SHARE:
+            self.kept.append(session.kept(self._lot.choice(once), check_inputs=defences.inputs))
+        elif self._lot.randrange(self._reserved_from) == 0:
+            self._reserve = session.kept(self._lot.choice(once), check_inputs=defences.inputs)
+
+    def take_kept(self) -> list[KeptCall]:
+        """The calls that were kept since the last time; where the lot fell on none of a few
+        batches, one that was put by, as likely from any of them."""
+        taken = self.kept
+        if not taken and self._reserve is not None:
+            taken = [self._reserve]
+        self.kept, self._reserve, self._reserved_from = [], None, 0
+        return taken
 
 
 _MODES = {

@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.device.failure import ProcessFailure
+from assay.device.failure import violation
+from assay.device.runners.rest import Rest
 from assay.spec.errors import UnavailableError
 from assay.spec.errors import quote
 from assay.spec.status import Status
+from assay.spec.status import ViolationKind
 from assay.wire import frame
 
 _ZYGOTE = "assay.runner.zygote"
@@ -52,6 +55,8 @@ class RunnerHandle:
     held: dict[str, bool]
     ended: int | None = None
     core: int | None = None
+    rest: Rest | None = None
+    """Watches that it sleeps from one answer to the next request, where somebody asked for it."""
     _open: bool = field(default=True, repr=False)
 
     def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -60,6 +65,12 @@ class RunnerHandle:
         return self.answer(seconds)
 
     def tell(self, message: dict[str, Any]) -> None:
+        worked = self.rest.end() if self.rest is not None else 0
+        if worked:
+            raise violation(
+                ViolationKind.OUT_OF_TURN,
+                f"it worked for {worked / 1e6:.1f} ms when it was not its turn",
+            )
         try:
             frame.send(self.control, message)
         except OSError:
@@ -78,6 +89,8 @@ class RunnerHandle:
         if "ended" in reply:
             self.ended = _number(reply["ended"])
             self._explain_end()
+        if self.rest is not None:
+            self.rest.begin()
         return _checked(reply)
 
     def waited_nanoseconds(self) -> int:
@@ -104,6 +117,12 @@ class RunnerHandle:
         code = self.ended
         if code is None:
             raise ProcessFailure(Status.CRASH, "its process ended without a word")
+        if code == -signal.SIGSYS:
+            raise ProcessFailure(
+                Status.VIOLATION,
+                "its process was ended by SIGSYS: it made a system call that the sandbox forbids",
+                ViolationKind.SANDBOX,
+            )
         if code < 0:
             with contextlib.suppress(ValueError):
                 name = signal.Signals(-code).name

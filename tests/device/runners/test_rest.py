@@ -1,0 +1,80 @@
+"""A runner that works out of turn is seen, in whatever process or thread it does so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from assay.device.runners.rest import Rest
+from assay.device.runners.rest import processor_nanoseconds
+
+BUSY = "import time\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass\n"
+SCRIPTS = {
+    "itself": BUSY,
+    "thread": f"import threading\nt = threading.Thread(target=exec, args=({BUSY!r},))\n"
+    "t.start()\nt.join()\n",
+    "child": f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {BUSY!r}"
+    " + 'import time; time.sleep(60)'])\nimport time\ntime.sleep(0.5)\n",
+}
+WAIT = (
+    "import sys\nprint('up', flush=True)\nsys.stdin.readline()\n{work}\nprint('done', flush=True)\n"
+)
+
+
+@contextmanager
+def waiting(work: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that waits for a line, works, says so and waits for another."""
+    script = WAIT.format(work=work) + "sys.stdin.readline()\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        yield process
+    finally:
+        subprocess.run(["pkill", "-KILL", "-s", str(process.pid)], check=False)
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            assert stream is not None
+            stream.close()
+
+
+def worked(process: subprocess.Popen[str]) -> int:
+    rest = Rest(process.pid)
+    rest.begin()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "done\n"
+    return rest.end()
+
+
+@pytest.mark.parametrize("kind", list(SCRIPTS))
+def test_work_in_a_rest_is_seen(kind: str) -> None:
+    with waiting(SCRIPTS[kind]) as process:
+        assert worked(process) >= 50_000_000
+
+
+def test_a_rest_that_is_one_is_let_be() -> None:
+    with waiting("import time\ntime.sleep(0.3)") as process:
+        assert worked(process) == 0
+
+
+def test_without_a_beginning_there_is_no_rest() -> None:
+    assert Rest(1).end() == 0
+
+
+def test_a_process_that_is_gone_has_used_nothing() -> None:
+    gone = subprocess.Popen([sys.executable, "-c", "pass"])
+    gone.wait()
+    assert processor_nanoseconds(gone.pid) == 0
