@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 # One BLAS thread a process: the suite already runs one process per core.
 export OMP_NUM_THREADS := 1
 
-.PHONY: setup demo test lint bench tables long evidence schema clean
+.PHONY: setup demo test lint bench tables long redteam evidence schema clean
 
 setup: $(STAMP)
 
@@ -29,7 +29,12 @@ test: lint
 	$(BIN)/python -m pytest -n 2 -m 'not long'
 
 long: setup
-	$(BIN)/python -m pytest -n 2 -m long
+	$(BIN)/python -m pytest -n 2 -m long --ignore=tests/redteam
+
+# Alone on the machine: beside other work its timed trials end disturbed.
+redteam: setup
+	$(BIN)/python -m assay redteam
+	$(BIN)/python -m pytest -m long tests/redteam
 
 # The same faults with their outcome on record; `repeats` takes an hour on two cores.
 evidence: setup
