@@ -8,9 +8,6 @@ from __future__ import annotations
 import pytest
 
 from assay.judge.case import Case
-from assay.judge.defences import ALL_DEFENCES
-from assay.judge.defences import DEFENCE_NAMES
-from assay.judge.defences import Defences
 from assay.judge.exam import HIDDEN_ROWS
 from assay.judge.exam import Question
 from assay.judge.exam import questions
@@ -18,6 +15,9 @@ from assay.judge.referee import Referee
 from assay.redteam.find import ROOT
 from assay.redteam.find import find_attack
 from assay.redteam.trial import try_attack
+from assay.spec.defences import ALL_DEFENCES
+from assay.spec.defences import DEFENCE_NAMES
+from assay.spec.defences import Defences
 from assay.spec.distribution import Distribution
 from assay.spec.errors import UsageError
 from assay.spec.status import Status

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from assay.device.cpu import CpuDevice
-from assay.judge.defences import Defences
+from assay.spec.defences import Defences
 from assay.spec.lane import Lane
 from tests.device.cpu.making import PLAIN
 from tests.device.cpu.making import program

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from assay.judge.defences import Defences
 from assay.redteam.attack import Attack
 from assay.redteam.attack import AttackClass
 from assay.redteam.find import ROOT
 from assay.redteam.find import find_attack
 from assay.redteam.find import load_attack
 from assay.redteam.trial import try_attack
+from assay.spec.defences import Defences
 from assay.spec.status import Status
 
 QUICK = "ring_early"

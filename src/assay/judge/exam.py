@@ -15,14 +15,14 @@ from assay.device.runners import RowSource
 from assay.device.runners import RunnerProcess
 from assay.device.runners.bits import same_bits
 from assay.judge.case import Case
-from assay.judge.defences import ALL_DEFENCES
-from assay.judge.defences import Defences
 from assay.judge.hidden import draw_rows
 from assay.judge.inputs import make_inputs
 from assay.judge.inputs import seeded
 from assay.judge.limits import check
 from assay.judge.miss import Miss
 from assay.judge.oracle import Oracle
+from assay.spec.defences import ALL_DEFENCES
+from assay.spec.defences import Defences
 from assay.spec.distribution import Distribution
 from assay.spec.errors import UsageError
 from assay.spec.lane import Lane

@@ -29,8 +29,6 @@ from assay.judge.build import check_flags
 from assay.judge.build import compiler
 from assay.judge.build import flags_for
 from assay.judge.case import Case
-from assay.judge.defences import ALL_DEFENCES
-from assay.judge.defences import Defences
 from assay.judge.exam import Examiner
 from assay.judge.exam import Question
 from assay.judge.exam import failed
@@ -46,6 +44,8 @@ from assay.judge.sitting import SideFailed
 from assay.judge.sitting import Sitting
 from assay.judge.twin import twin_program
 from assay.spec.contract import Convention
+from assay.spec.defences import ALL_DEFENCES
+from assay.spec.defences import Defences
 from assay.spec.distribution import Distribution
 from assay.spec.errors import UsageError
 from assay.spec.lane import Lane

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.judge.defences import ALL_DEFENCES
-from assay.judge.defences import Defences
 from assay.redteam.attack import Attack
 from assay.redteam.attack import Plain
 from assay.redteam.attack import Twin
@@ -21,6 +19,8 @@ from assay.redteam.evaluator import WIN
 from assay.redteam.evaluator import Result
 from assay.redteam.evaluator import plain_command
 from assay.redteam.evaluator import run_evaluator
+from assay.spec.defences import ALL_DEFENCES
+from assay.spec.defences import Defences
 from assay.spec.errors import AssayError
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote

@@ -13,8 +13,6 @@ from assay.device.environment import environment
 from assay.device.environment import harness_hash
 from assay.judge.case import Case
 from assay.judge.case import Contender
-from assay.judge.defences import ALL_DEFENCES
-from assay.judge.defences import Defences
 from assay.judge.evidence import TASK_VERDICT
 from assay.judge.evidence import store
 from assay.judge.exam import question_from
@@ -23,6 +21,8 @@ from assay.judge.referee import Referee
 from assay.judge.referee import Report
 from assay.ledger import Ledger
 from assay.ledger import Row
+from assay.spec.defences import ALL_DEFENCES
+from assay.spec.defences import Defences
 from assay.spec.environment import Provenance
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
