@@ -39,17 +39,25 @@ def require(*parts: str) -> None:
 
 
 def tried(
-    code: str, folder: Path, without: Sequence[str] = (), readable: Sequence[str] = ()
+    code: str,
+    folder: Path,
+    without: Sequence[str] = (),
+    readable: Sequence[str] = (),
+    device: str = "cpu",
 ) -> Ended:
     """Python code in a process of its own that is confined to a folder."""
     command = [sys.executable, "-S", "-c", BEGINNING + code]
-    return run_confined(command, folder, 60, without=without, readable=readable)
+    return run_confined(command, folder, 60, without=without, readable=readable, device=device)
 
 
 def said(
-    code: str, folder: Path, without: Sequence[str] = (), readable: Sequence[str] = ()
+    code: str,
+    folder: Path,
+    without: Sequence[str] = (),
+    readable: Sequence[str] = (),
+    device: str = "cpu",
 ) -> list[str]:
     """What such code wrote, having ended well."""
-    ended = tried(code, folder, without, readable)
+    ended = tried(code, folder, without, readable, device)
     assert ended.status == 0, ended.errors
     return ended.errors.splitlines()

@@ -61,6 +61,15 @@ def test_proc_is_read_only_with_it(tmp_path: Path) -> None:
     assert said(code, tmp_path, without=(LANDLOCK, READ_ONLY_ROOT)) == ["None"]
 
 
+def test_where_a_driver_names_its_threads_only_their_names_can_be_written(tmp_path: Path) -> None:
+    require(READ_ONLY_ROOT, PRIVATE_FOLDERS, LANDLOCK)
+    name = WRITE.format(path="/proc/thread-self/comm")
+    setting = WRITE.format(path="/proc/sys/vm/drop_caches")  # opened, and nothing is written
+    assert said(name, tmp_path, device="cuda") == ["None"]
+    assert said(setting, tmp_path, device="cuda") == ["OSError 30"]
+    assert said(name, tmp_path, device="cpu") == ["OSError 30"]
+
+
 def test_temporary_folders_are_private_and_writable(tmp_path: Path) -> None:
     require(PRIVATE_FOLDERS)
     with tempfile.NamedTemporaryFile(dir="/tmp", prefix="assay-test-") as theirs:

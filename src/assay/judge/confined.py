@@ -39,8 +39,9 @@ def run_confined(
     *,
     readable: Sequence[str] = (),
     without: Sequence[str] = (),
+    device: str = "cpu",
 ) -> Ended:
-    """Run it in that folder, with no network, and nothing else to write to.
+    """Run it in that folder, with no network, and nothing else to write to but a device's nodes.
 
     No variable of ours that a compiler would take for a flag reaches it.
     """
@@ -48,7 +49,7 @@ def run_confined(
     request = {
         "parent": os.getpid(),
         "folder": str(folder),
-        "device": "cpu",
+        "device": device,
         "readable": list(readable),
         "without": list(without),
         "report": writing,

@@ -62,7 +62,7 @@ def confine(request: dict[str, Any], command: list[str]) -> int:
 
 
 def _become(request: dict[str, Any], command: list[str], sandbox: Sandbox) -> None:
-    sandbox.enter_proc()
+    sandbox.enter_proc(request["device"])
     os.chdir(request["folder"])
     _bound(request)
     sandbox.give_up_privileges()

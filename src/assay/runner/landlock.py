@@ -75,6 +75,8 @@ _NODES: dict[str, tuple[str, ...]] = {
     "cuda": ("/dev/nvidia*", "/dev/dxg"),
     "rocm": ("/dev/kfd", "/dev/dri"),
 }
+_NAMES_THREADS = ("cuda",)
+"""Kinds of device whose driver fails where it cannot give its threads a name."""
 _COMPILERS = ("cc", "gcc", "g++", "clang", "nvcc", "ptxas")
 _PACKAGES = ("site-packages", "dist-packages")
 _METADATA = (".dist-info", ".egg-info")
@@ -151,9 +153,17 @@ def needs(device: str) -> Iterator[Grant]:
         for pattern in _NODES.get(kind, ()):
             for path in glob.glob(pattern):
                 yield path, DEVICE
+    named = thread_names(device)
+    if named is not None:
+        yield named, READ | _WRITE_FILE | _TRUNCATE
     yield from _of_python()
     yield from ((folder, READ) for folder in _of_libraries())
     yield from ((folder, READ) for name in _COMPILERS for folder in toolkit_of(name))
+
+
+def thread_names(device: str) -> str | None:
+    """The folder of this process's threads, where the device's driver must write to it."""
+    return f"/proc/{os.getpid()}/task" if device in _NAMES_THREADS else None
 
 
 def _of_python() -> Iterator[Grant]:

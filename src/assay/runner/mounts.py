@@ -77,10 +77,17 @@ def arrange(
     return Arranged(private and all(bound), read_only)
 
 
-def own_proc(*, read_only: bool) -> bool:
-    """A /proc that shows only this pid namespace, whose first process must ask for it."""
-    flags = _NO_SETUID | _NO_DEVICES | _NO_EXECUTION | (_READ_ONLY if read_only else 0)
-    return _mount("proc", "/proc", "proc", flags) == 0
+def own_proc(*, read_only: bool, but: str | None = None) -> bool:
+    """A /proc that shows only this pid namespace, whose first process must ask for it.
+
+    A folder in it can stay writable where the rest is not.
+    """
+    flags = _NO_SETUID | _NO_DEVICES | _NO_EXECUTION
+    if _mount("proc", "/proc", "proc", flags) != 0:
+        return False
+    if but is not None and read_only and _mount(but, but, None, _BIND) != 0:
+        return False
+    return not read_only or _mount(None, "/proc", None, _BIND | _REMOUNT | _READ_ONLY | flags) == 0
 
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str = "") -> int:

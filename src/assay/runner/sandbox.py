@@ -56,8 +56,11 @@ class Sandbox:
 
     # -- in the process that is confined
 
-    def enter_proc(self) -> None:
-        own = self.held[NAMESPACES] and mounts.own_proc(read_only=self.held[READ_ONLY_ROOT])
+    def enter_proc(self, device: str) -> None:
+        named = landlock.thread_names(device)
+        own = self.held[NAMESPACES] and mounts.own_proc(
+            read_only=self.held[READ_ONLY_ROOT], but=named
+        )
         self.held[PRIVATE_FOLDERS] = own and self.fresh_folders
 
     def give_up_privileges(self) -> None:
@@ -98,7 +101,7 @@ def try_parts() -> dict[str, bool]:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        sandbox.enter_proc()
+        sandbox.enter_proc("cpu")
         sandbox.give_up_privileges()
         sandbox.enter_landlock("cpu", "/tmp")
         sandbox.enter_seccomp()

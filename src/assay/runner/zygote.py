@@ -92,7 +92,7 @@ def _become_runner(
     sandbox: Sandbox,
 ) -> None:
     os.setpgid(0, 0)  # a signal to its own group reaches nobody else
-    sandbox.enter_proc()
+    sandbox.enter_proc(request["device"])
     isolate.close_all_but({control.fileno(), *descriptors[1:]})
     isolate.silence()
     on_gpu = request["device"] != "cpu"
