@@ -12,7 +12,9 @@ from unittest import mock
 from assay.device.cuda import CudaDevice
 from assay.device.runners.batch import Gate
 from assay.device.runners.spoiler import Spoiler
+from assay.device.runners.vigil import StreamVigil
 from assay.judge.twin import twin_program
+from assay.spec.defences import Defences
 from assay.spec.lane import Lane
 from benchmarks.cuda.cases import PLAIN
 from benchmarks.cuda.cases import copy_case
@@ -81,7 +83,7 @@ def twins(_: float) -> dict[str, Any]:
 
 
 def spoiling(_: float) -> dict[str, Any]:
-    """What it costs a batch that the referee spoils two slots in the middle of it."""
+    """What it costs a batch that the referee spoils two slots and changes inputs in the middle."""
     case = copy_case(PLAIN, (66.0, 332.0))
     found: dict[str, Any] = {}
     with CudaDevice() as device, device.referee_core():
@@ -89,18 +91,22 @@ def spoiling(_: float) -> dict[str, Any]:
         with device.start(program_of(case.task, case.candidate)) as process:
             for row, launches in zip(case.rows, (3000, 600), strict=True):
                 times: dict[str, list[float]] = {"with": [], "without": []}
-                spoilt = 0
+                spoilt, touched = 0, 0
                 for turn in range(24):
                     spoils = turn % 2 == 0
                     gates = Spoiler.gates if spoils else _no_gates
+                    device.defences = Defences(content=spoils)  # without it nothing is touched
                     with mock.patch.object(Spoiler, "gates", gates):
                         taken = process.time(row.id, Lane.THROUGHPUT, launches, 64).nanoseconds
                     times["with" if spoils else "without"].append(taken / 1e6)
-                    spoilt += process.spoiler.count
+                    assert isinstance(process.vigil, StreamVigil)
+                    spoilt += process.vigil.spoiler.count
+                    touched += len(process.vigil.touches.slots)
                 found[row.id] = {
                     "with_ms": statistics.median(times["with"][1:]),
                     "without_ms": statistics.median(times["without"][1:]),
                     "slots_spoilt": spoilt,
+                    "slots_touched": touched,
                 }
     print(found, flush=True)
     return found
@@ -132,10 +138,15 @@ def read_back(_: float) -> dict[str, Any]:
             def by_kernel() -> object:
                 return process.memory.flat[4096:4352].add(1).cpu()
 
+            def column() -> object:
+                return process.memory.column(4096, 64, 1 << 20, 256)
+
             timed("copy_idle_us", by_copy, 30)
+            timed("column_idle_us", column, 30)
             timed("kernel_idle_us", by_kernel, 30)
             gates = {
                 100: lambda: timed("copy_busy_us", by_copy, 10),
+                200: lambda: timed("column_busy_us", column, 3),
                 300: lambda: timed("kernel_busy_us", by_kernel, 3),
             }
             with mock.patch.object(Spoiler, "gates", return_value=gates):

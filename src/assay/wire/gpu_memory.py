@@ -17,6 +17,7 @@ _PINNED = 1
 _POSIX_DESCRIPTOR = 1
 _ON_DEVICE = 1
 _READ_WRITE = 3
+_HOST, _DEVICE = 1, 2
 
 
 class DriverError(Exception):
@@ -43,6 +44,29 @@ class _Access(ctypes.Structure):
     """CUmemAccessDesc."""
 
     _fields_ = [("location", _Location), ("flags", ctypes.c_int)]
+
+
+class _Copy2D(ctypes.Structure):
+    """CUDA_MEMCPY2D."""
+
+    _fields_ = [
+        ("source_x", ctypes.c_size_t),
+        ("source_y", ctypes.c_size_t),
+        ("source_type", ctypes.c_int),
+        ("source_host", ctypes.c_void_p),
+        ("source_device", ctypes.c_ulonglong),
+        ("source_array", ctypes.c_void_p),
+        ("source_pitch", ctypes.c_size_t),
+        ("target_x", ctypes.c_size_t),
+        ("target_y", ctypes.c_size_t),
+        ("target_type", ctypes.c_int),
+        ("target_host", ctypes.c_void_p),
+        ("target_device", ctypes.c_ulonglong),
+        ("target_array", ctypes.c_void_p),
+        ("target_pitch", ctypes.c_size_t),
+        ("width", ctypes.c_size_t),
+        ("height", ctypes.c_size_t),
+    ]
 
 
 @dataclass(frozen=True)
@@ -77,6 +101,20 @@ class Driver:
 
     def _properties(self) -> _Properties:
         return _Properties(_PINNED, _POSIX_DESCRIPTOR, _Location(_ON_DEVICE, self.index), None)
+
+    def read_lines(self, target: int, source: int, width: int, pitch: int, count: int) -> None:
+        """Lines of device memory, one every `pitch` bytes, one after another on the host."""
+        copy = _Copy2D(
+            source_type=_DEVICE,
+            source_device=source,
+            source_pitch=pitch,
+            target_type=_HOST,
+            target_host=target,
+            target_pitch=width,
+            width=width,
+            height=count,
+        )
+        self.call("Memcpy2D_v2", ctypes.byref(copy))
 
     def granularity(self) -> int:
         """Allocations are whole multiples of this."""

@@ -30,11 +30,17 @@ _MEMORY_BYTES = 3 << 30
 _MOST_WAITING = 0.01
 """A batch whose runner waited for its core longer than this share of it is disturbed."""
 
+_TOUCHES = 48
+"""Inputs that change in the middle of a batch: of more calls, this many drawn by lot."""
+_HIDDEN_US = 40.0
+"""Work that can still be done after the ring and before all slots have been looked at."""
 _TRAITS = {
-    # Resolution: what the referee's polling loop adds, about half a microsecond on a Neoverse-N1.
+    # Resolution: half of what a batch can hide, so that the floor, which is two ticks of the
+    # shorter side's batch at least, is never below what a hostile runner could gain by it.
     Lane.THROUGHPUT: LaneTraits(
-        batch_seconds=0.010, warm_launches=3, turn_seconds=0.004, resolution=5e-7
+        batch_seconds=0.010, warm_launches=3, turn_seconds=0.004, resolution=_HIDDEN_US / 2e6
     ),
+    # Here what the referee's polling loop adds, about half a microsecond on a Neoverse-N1.
     Lane.LATENCY: LaneTraits(
         batch_seconds=0.0, warm_launches=3, turn_seconds=0.004, resolution=5e-7
     ),
@@ -86,6 +92,9 @@ class CpuDevice(RunnerDevice):
 
     def slots_for(self, source: RowSource, wanted: int, lane: Lane) -> int:
         return slots_for(source.function, source.row, wanted, self._cache_bytes, ARENA_BYTES)
+
+    def most_touches(self, lane: Lane) -> int:
+        return _TOUCHES
 
     def watch(self, process: RunnerProcess) -> TurnWatch:
         return _QueueWatch(process)

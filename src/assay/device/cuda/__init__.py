@@ -98,6 +98,9 @@ _GRAPH_CALLS = 16
 """In one graph, so that its launch is a small part of it."""
 _HOST_BYTES = 24 << 30
 """What a solution may add to the host memory that torch takes."""
+_TOUCHES_OF_SINGLES = 48
+_TOUCHES = 6
+"""Of a batch that is not paused: each keeps the next call back by a copy of a few bytes."""
 _LATE_TURNS = 3
 """Of one process: once may be an accident of the host."""
 _TRIAL_TURNS = 15
@@ -176,6 +179,9 @@ class CudaDevice(RunnerDevice):
         return max(1, min(_GRAPH_CALLS, slots // FEWEST_SLOTS)) if lane is Lane.GRAPH else 1
 
     # -- turns
+
+    def most_touches(self, lane: Lane) -> int:
+        return _TOUCHES_OF_SINGLES if lane is Lane.LATENCY else _TOUCHES
 
     def start(self, program: Program) -> RunnerProcess:
         process = super().start(program)

@@ -7,6 +7,7 @@ import os
 
 import torch
 
+from assay.device.runners.memory import Bytes
 from assay.device.runners.memory import Memory
 from assay.runner.machine import device_bytes
 from assay.wire.gpu_memory import Driver
@@ -35,6 +36,14 @@ class GpuMemory(Memory):
             ctypes.c_size_t(count),
         )
         return data.raw
+
+    def column(self, start: int, width: int, pitch: int, count: int) -> Bytes:
+        if width * count > _STAGE_BYTES:
+            raise ValueError(f"{width * count} bytes at once, more than {_STAGE_BYTES}")
+        source = self._mapped.address + start
+        self._driver.read_lines(self._stage.data_ptr(), source, width, pitch, count)
+        lines: Bytes = self._stage[: width * count].view(count, width).numpy().copy()
+        return lines
 
     def write(self, start: int, data: bytes) -> None:
         if len(data) > _STAGE_BYTES:

@@ -46,7 +46,7 @@ def run_batch(
 ) -> int:
     """Reveal the calls one ahead and return the nanoseconds until `close` has read the end.
 
-    A gate is passed before the call of its index is revealed.
+    A gate is passed before the call of its index is revealed, the first one before the clock runs.
     """
     gates = gates or {}
     count = len(order)
@@ -55,6 +55,8 @@ def run_batch(
     spins = 0
     clock = time.perf_counter_ns
     with _no_collector():
+        if 0 in gates:
+            gates[0]()
         begun = clock()
         words[doorbell.ring_index(first_call)] = doorbell.call_word(first_call, order[0])
         while True:
@@ -80,10 +82,12 @@ def run_singles(
     order: Sequence[int],
     runner: RunnerHandle,
     seconds: float,
-    check: Callable[[int], None],
+    prepare: Callable[[int], None] | None = None,
+    check: Callable[[int], None] | None = None,
 ) -> int:
     """Reveal each call when the one before it has been looked at; the nanoseconds of the calls
-    alone, summed. `check` is given each slot the moment its ring was heard, off the clock."""
+    alone, summed. Off the clock `prepare` is given the index of each call before it is revealed,
+    and `check` the moment its ring was heard."""
     deadline = time.monotonic() + seconds
     clock = time.perf_counter_ns
     total = 0
@@ -91,6 +95,8 @@ def run_singles(
         for number, slot in enumerate(order):
             call = first_call + number
             index, word, spins = doorbell.ring_index(call), doorbell.call_word(call, slot), 0
+            if prepare is not None:
+                prepare(number)
             begun = clock()
             words[index] = word
             while words[doorbell.DONE] < call:
@@ -98,7 +104,8 @@ def run_singles(
                 if spins % _SPINS_PER_LOOK == 0:
                     _look_after(words, call, runner, deadline, seconds)
             total += clock() - begun
-            check(slot)
+            if check is not None:
+                check(number)
     return total
 
 

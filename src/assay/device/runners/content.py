@@ -1,11 +1,13 @@
 """Content: what the slots of a row hold, new for every batch.
 
 A pool of values per argument is made once; each batch copies from it at an offset that is drawn
-then, so the same bytes practically never stand at the same address twice.
+then, so the same bytes practically never stand at the same address twice. A few values of a slot
+may be changed in the middle of a batch, which is remembered here.
 """
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -45,22 +47,42 @@ class Pools:
             place.argument.name: _pool(source, place, layout.slots) for place in layout.filled()
         }
         self._offset = 0
+        self._changes: dict[tuple[str, int], list[tuple[int, bytes]]] = {}
 
     def refresh(self, views: Views, window: slice, *, anew: bool = True) -> None:
         """New content in the slots of a window."""
         self._offset = secrets.randbelow(_OFFSETS) if anew else 0
+        self._changes.clear()
         for place in self._layout.filled():
             views.storage(place)[window].copy_(self._lines(place)[window])
 
+    def draw(self, place: Place, count: int, lot: random.Random) -> bytes:
+        """So many bytes of values for an argument."""
+        pool = self._pools[place.argument.name]
+        elements = -(-count // pool.itemsize)
+        start = lot.randrange(pool.numel() - elements + 1)
+        return pool[start : start + elements].cpu().view(torch.uint8).numpy().tobytes()[:count]
+
+    def change(self, place: Place, slot: int, offset: int, data: bytes) -> None:
+        """Somebody puts these bytes there, so far from the storage's start."""
+        self._changes.setdefault((place.argument.name, slot), []).append((offset, data))
+
     def unchanged(self, views: Views, slot: int, place: Place) -> bool:
-        """Whether an input still holds, bit for bit, what the last refresh wrote."""
-        return same_bits(views.storage(place)[slot], self._lines(place)[slot])
+        """Whether an input still holds, bit for bit, what was put there."""
+        return same_bits(views.storage(place)[slot], self._line(place, slot))
 
     def written(self, place: Place, slot: int) -> torch.Tensor:
-        """What the last refresh wrote into an argument, as its tensor."""
-        line = self._lines(place)[slot].clone()
+        """What was put into an argument, as its tensor."""
         strides = place.tensor.strides or place.tensor.contiguous_strides
-        return line.as_strided(place.tensor.shape, strides, place.tensor.offset)
+        return self._line(place, slot).as_strided(place.tensor.shape, strides, place.tensor.offset)
+
+    def _line(self, place: Place, slot: int) -> torch.Tensor:
+        line = self._lines(place)[slot].clone()
+        raw = line.view(torch.uint8)
+        for offset, data in self._changes.get((place.argument.name, slot), ()):
+            new = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+            raw[offset : offset + len(data)] = new.to(raw.device)
+        return line
 
     def _lines(self, place: Place) -> torch.Tensor:
         pool = self._pools[place.argument.name]

@@ -104,6 +104,10 @@ class RunnerDevice(Device[Program]):
         return 1
 
     @abc.abstractmethod
+    def most_touches(self, lane: Lane) -> int:
+        """How many inputs may change in the middle of a batch."""
+
+    @abc.abstractmethod
     def watch(self, process: RunnerProcess) -> TurnWatch:
         """Somebody to look at the device while one process has its turn."""
 

@@ -6,8 +6,11 @@ import fcntl
 import mmap
 import os
 
+import numpy as np
 import torch
+from numpy.lib.stride_tricks import as_strided
 
+from assay.device.runners.memory import Bytes
 from assay.device.runners.memory import Memory
 
 # A runner that could cut the file short would have the referee fault where it looks.
@@ -23,10 +26,15 @@ class HostMemory(Memory):
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _SEALS)
         self.map = mmap.mmap(self.descriptor, size)
         self.size = size
+        self._bytes: Bytes = np.frombuffer(self.map, np.uint8)
         self.flat = torch.frombuffer(self.map, dtype=torch.uint8)
 
     def read(self, start: int, count: int) -> bytes:
         return self.map[start : start + count]
+
+    def column(self, start: int, width: int, pitch: int, count: int) -> Bytes:
+        end = start + (count - 1) * pitch + width
+        return as_strided(self._bytes[start:end], (count, width), (pitch, 1)).copy()
 
     def write(self, start: int, data: bytes) -> None:
         self.map[start : start + len(data)] = data

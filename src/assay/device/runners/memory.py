@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import abc
 
+import numpy as np
+import numpy.typing as npt
 import torch
+
+Bytes = npt.NDArray[np.uint8]
 
 
 class Memory(abc.ABC):
@@ -18,6 +22,10 @@ class Memory(abc.ABC):
     @abc.abstractmethod
     def read(self, start: int, count: int) -> bytes:
         """Bytes as they are this moment, without taking the device from whoever computes on it."""
+
+    @abc.abstractmethod
+    def column(self, start: int, width: int, pitch: int, count: int) -> Bytes:
+        """The same of `count` pieces, one every `pitch` bytes, each a line."""
 
     @abc.abstractmethod
     def write(self, start: int, data: bytes) -> None:

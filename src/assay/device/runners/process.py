@@ -14,7 +14,6 @@ import torch
 
 from assay.device._base import Process
 from assay.device._base import Reading
-from assay.device.failure import violation
 from assay.device.runners.batch import run_batch
 from assay.device.runners.batch import run_singles
 from assay.device.runners.batch import wait_ready
@@ -27,23 +26,20 @@ from assay.device.runners.session import Exam
 from assay.device.runners.session import KeptCall
 from assay.device.runners.session import Session
 from assay.device.runners.spans import READ_BYTES
-from assay.device.runners.spans import Span
-from assay.device.runners.spans import late
-from assay.device.runners.spans import spans_of
-from assay.device.runners.spoiler import Spoiler
 from assay.device.runners.turn import Turn
 from assay.device.runners.turn import deal
 from assay.device.runners.turn import slots_wanted
 from assay.device.runners.views import Poison
 from assay.device.runners.views import Views
+from assay.device.runners.vigil import SingleVigil
+from assay.device.runners.vigil import StreamVigil
+from assay.device.runners.vigil import Watched
 from assay.device.runners.zygote import RunnerHandle
 from assay.spec.lane import Lane
-from assay.spec.status import ViolationKind
 from assay.wire import doorbell
 
 if TYPE_CHECKING:
     from assay.device.runners.device import RunnerDevice
-    from assay.device.runners.device import TurnWatch
 
 LOAD_SECONDS = 120.0
 CALL_SECONDS = 60.0
@@ -72,7 +68,8 @@ class RunnerProcess(Process):
         self.kept: list[KeptCall] = []
         self._reserve: KeptCall | None = None
         self._reserved_from = 0
-        self.spoiler = Spoiler(memory, self._lot)
+        self.vigil: StreamVigil | SingleVigil | None = None
+        """Over the batch that was timed last."""
         self.claims: list[tuple[int, Mapping[str, object]]] = []
         """In lanes that only explain: the referee's nanoseconds, and what the runner said."""
         runner.ask(program.request(interpret=device.target.interprets_triton), LOAD_SECONDS)
@@ -107,11 +104,13 @@ class RunnerProcess(Process):
         size = self.device.calls_a_launch(lane, slots)
         turn = deal(session.next_window(wanted), launches, warm_launches, self._lot, size)
         session.renew(poison, turn.window, anew=self.device.defences.content)
+        self.vigil = vigil = self._vigil(session, turn, lane, poison)
         self.device.hand_over()
         before = self.device.settle(self.runner)
-        reading = self._timed(session, turn, lane)
+        reading = self._timed(session, vigil, lane)
         paces = (*before, *self.device.pace())
-        self._inspect(session, turn, poison)
+        vigil.answered()
+        self._keep_some(session, vigil.answers)
         # A turn in units of several calls may have a few more than were asked for.
         taken = reading.nanoseconds * launches // (len(turn.timed) * turn.size)
         return replace(reading, nanoseconds=max(taken, 1), paces=paces)
@@ -125,9 +124,7 @@ class RunnerProcess(Process):
         turn = Turn(slice(0, 4), (), (0,) * 8, tuple(i % 4 for i in range(launches)))
         first = self._announce(session, turn, _MODES[lane], nothing=True)
         if lane is Lane.LATENCY:
-            taken = run_singles(
-                self.words, first, turn.timed, self.runner, CALL_SECONDS, lambda _: None
-            )
+            taken = run_singles(self.words, first, turn.timed, self.runner, CALL_SECONDS)
         else:
             place = session.layout.written()[0]
             start = session.layout.start(place, 0)
@@ -173,12 +170,8 @@ class RunnerProcess(Process):
         if self._current == session.name:
             return
         session.pools = self.device.pools_for(source, session.layout)
-        constants = session.layout.constants()
-        contents = source.fresh() if constants else {}
-        for place in constants:
-            content = contents[place.argument.name]
-            assert content is not None
-            session.views.tensor(place, 0).copy_(content)
+        if session.layout.constants():
+            session.set_constants(source.fresh())
         self._bind(session)
         self._current = session.name
 
@@ -211,12 +204,28 @@ class RunnerProcess(Process):
         self._called += len(turn.timed)
         return first
 
-    def _timed(self, session: Session, turn: Turn, lane: Lane) -> Reading:
+    def _vigil(
+        self, session: Session, turn: Turn, lane: Lane, poison: Poison
+    ) -> StreamVigil | SingleVigil:
+        kind = SingleVigil if lane is Lane.LATENCY else StreamVigil
+        watched = Watched(poison, self.device.defences, self.device.most_touches(lane))
+        return kind(self.memory, session, turn, self._lot, watched)
+
+    def _timed(self, session: Session, vigil: StreamVigil | SingleVigil, lane: Lane) -> Reading:
         watch = self.device.watch(self)
-        if lane is Lane.LATENCY:
-            taken = self._singles(session, turn, watch)
+        first = self._announce(session, vigil.turn, _MODES[lane])
+        vigil.ready()
+        watch.begin()
+        order = vigil.turn.timed
+        if isinstance(vigil, SingleVigil):
+            taken = run_singles(
+                self.words, first, order, self.runner, CALL_SECONDS, vigil.prepare, vigil.check
+            )
         else:
-            taken = self._stream(session, turn, _MODES[lane], watch)
+            taken = run_batch(
+                self.words, first, order, self.runner, CALL_SECONDS, vigil.close, vigil.gates
+            )
+        vigil.rung()
         disturbances, clock = watch.end(taken)
         told = self.runner.answer(CALL_SECONDS)
         if not lane.decides:
@@ -226,67 +235,16 @@ class RunnerProcess(Process):
             taken = max(taken - self.device.empty_ns.get(Lane.THROUGHPUT, 0), 1)
         return Reading(taken, disturbances, clock)
 
-    def _singles(self, session: Session, turn: Turn, watch: TurnWatch) -> int:
-        spans = {s: spans_of(self.memory, session.layout, [s], self._lot) for s in turn.called_once}
-
-        def check(slot: int) -> None:
-            due = spans.get(slot, [])
-            self._judge_ring(due, [span.read(self.memory) for span in due])
-
-        first = self._announce(session, turn, "single")
-        watch.begin()
-        return run_singles(self.words, first, turn.timed, self.runner, CALL_SECONDS, check)
-
-    def _stream(self, session: Session, turn: Turn, mode: str, watch: TurnWatch) -> int:
-        last = spans_of(self.memory, session.layout, turn.last_slots, self._lot)
-        self.spoiler = Spoiler(self.memory, self._lot)
-        gates = self.spoiler.gates(session.layout, turn)
-        seen: list[bytes] = []
-        first = self._announce(session, turn, mode)
-        watch.begin()
-        taken = run_batch(
-            self.words,
-            first,
-            turn.timed,
-            self.runner,
-            CALL_SECONDS,
-            lambda: seen.extend([span.read(self.memory) for span in last[:1]]),
-            gates,
-        )
-        # The others at once after the clock: reading them all would be part of the batch.
-        seen += [span.read(self.memory) for span in last[1:]]
-        self._judge_ring(last, seen)
-        return taken
-
-    def _judge_ring(self, spans: Sequence[Span], seen: Sequence[bytes]) -> None:
-        problem = late(self.memory, spans, seen)
-        if problem is not None and self.device.defences.rings:
-            raise violation(ViolationKind.EARLY_RING, problem)
-
-    def _inspect(self, session: Session, turn: Turn, poison: Poison) -> None:
-        """After each batch: slots that nobody called, slots whose output was spoilt, guards of
-        some that were called, and by lot one whole call for the oracle."""
-        defences = self.device.defences
-        for slot in turn.slots_of(*turn.uncalled):
-            if defences.uncalled_slots and not session.views.untouched(slot, poison):
-                raise violation(
-                    ViolationKind.SLOT_WRITTEN, "it wrote a slot that it had not been given"
-                )
-        if defences.skipped_calls:
-            self.spoiler.check()
-        once = turn.called_once
-        for slot in self._lot.sample(once, min(2, len(once))):
-            if defences.guard_bands:
-                session.check_bounds(slot, poison)
-            if defences.rings and session.views.wholly_poisoned(slot, poison):
-                raise violation(ViolationKind.EARLY_RING, "a call left its outputs unwritten")
-        if not once:
+    def _keep_some(self, session: Session, slots: Sequence[int]) -> None:
+        """By lot one whole call for the oracle."""
+        if not slots:
             return
+        check = self.device.defences.inputs
         self._reserved_from += 1
         if self._lot.random() < _KEPT_SHARE:
-            self.kept.append(session.kept(self._lot.choice(once), check_inputs=defences.inputs))
+            self.kept.append(session.kept(self._lot.choice(slots), check_inputs=check))
         elif self._lot.randrange(self._reserved_from) == 0:
-            self._reserve = session.kept(self._lot.choice(once), check_inputs=defences.inputs)
+            self._reserve = session.kept(self._lot.choice(slots), check_inputs=check)
 
     def take_kept(self) -> list[KeptCall]:
         """The calls that were kept since the last time; where the lot fell on none of a few

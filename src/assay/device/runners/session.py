@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field
 
 import torch
 
@@ -46,6 +47,8 @@ class Session:
     layout: RowLayout
     views: Views
     pools: Pools | None = None
+    constants: dict[str, torch.Tensor] = field(default_factory=dict)
+    """What the referee put there, to be believed whatever lies there now."""
     prepare_ns: int = 0
     next_slot: int = 0
 
@@ -75,6 +78,15 @@ class Session:
             inputs[argument.name] = self.views.tensor(place, 0)
         return inputs
 
+    def set_constants(self, contents: Mapping[str, torch.Tensor | None]) -> None:
+        """The arguments that all calls share."""
+        for place in self.layout.constants():
+            content = contents[place.argument.name]
+            assert content is not None
+            there = self.views.tensor(place, 0)
+            there.copy_(content)
+            self.constants[place.argument.name] = there.clone()
+
     def renew(self, poison: Poison, window: slice, *, anew: bool = True) -> None:
         """Before a batch: new content and new poison in a window's slots."""
         assert self.pools is not None
@@ -98,12 +110,15 @@ class Session:
             if place is None:
                 inputs[argument.name] = None
             elif argument.constant:
-                inputs[argument.name] = self.views.tensor(place, 0).clone()
+                given = self.constants[argument.name]
+                if check_inputs and not same_bits(self.views.tensor(place, 0), given):
+                    raise _input_written(argument.name)
+                inputs[argument.name] = given.clone()
             else:
                 unchanged = self.pools.unchanged(self.views, slot, place)
                 if check_inputs and argument.role is Role.INPUT and not unchanged:
                     raise _input_written(argument.name)
-                inputs[argument.name] = self.pools.written(place, slot).clone()
+                inputs[argument.name] = self.pools.written(place, slot)
         return KeptCall(self.layout.row.id, inputs, self.outputs(slot))
 
     def check_bounds(self, slot: int, poison: Poison) -> None:

@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from assay.device.runners.layout import Place
 from assay.device.runners.layout import RowLayout
 from assay.device.runners.memory import Memory
+from assay.device.runners.pieces import Pieces
+from assay.device.runners.views import Poison
 from assay.spec.task import Role
 
 READ_BYTES = 4 << 10
-_SPOILT_BYTES = 128 << 10
-_FEWEST_BYTES = 32
+FEWEST_BYTES = 32
 """Of fewer bytes an honest answer may happen to be all poison."""
+_SPOILT_BYTES = 256
+"""So few that nobody finds them without reading all of an output."""
+_CHANGED_BYTES = 128 << 10
 _SETTLE_SECONDS = 0.005
 
 
@@ -36,40 +40,49 @@ class Span:
     def read(self, memory: Memory) -> bytes:
         return memory.read(self.start, len(self.before))
 
+    def restore(self, memory: Memory) -> None:
+        memory.write(self.start, self.before)
+
     def unchanged(self, memory: Memory) -> bool:
         return self.read(memory) == self.before
 
 
-def spans_of(
-    memory: Memory, layout: RowLayout, slots: Sequence[int], lot: random.Random
-) -> list[Span]:
-    """One random span in each written argument of each slot, as it is now."""
-    return [
-        _piece(memory, layout, place, slot, READ_BYTES, lot)
-        for slot in slots
-        for place in layout.written()
-        if place.storage_bytes >= _FEWEST_BYTES
-    ]
+class Spans:
+    """Draws spans of a row whose slots have just been filled, and whose outputs hold poison."""
 
+    def __init__(
+        self, memory: Memory, layout: RowLayout, poison: Poison, lot: random.Random
+    ) -> None:
+        self.memory = memory
+        self._layout = layout
+        self._poison = poison
+        self._lot = lot
 
-def spoilt_piece(memory: Memory, layout: RowLayout, slot: int, lot: random.Random) -> Span | None:
-    """A larger piece of a slot's first written argument with the bytes that it has before any
-    call: written there again, only another call of that slot can make them go away."""
-    for place in layout.written():
-        if place.storage_bytes >= _FEWEST_BYTES:
-            return _piece(memory, layout, place, slot, _SPOILT_BYTES, lot)
-    return None
+    def of(self, *slots: int) -> list[Span]:
+        """One in each written argument of each slot."""
+        return [self._piece(p, slot, READ_BYTES) for slot in slots for p in self._places()]
 
+    def spoilt(self, slot: int) -> Span | None:
+        """A piece of a slot's first written argument with the bytes that it has before any call:
+        written there again, only another call of that slot can make them go away."""
+        for place in self._places():
+            output = place.argument.role is Role.OUTPUT
+            return self._piece(place, slot, _SPOILT_BYTES if output else _CHANGED_BYTES)
+        return None
 
-def _piece(
-    memory: Memory, layout: RowLayout, place: Place, slot: int, most: int, lot: random.Random
-) -> Span:
-    size = place.tensor.dtype.itemsize
-    count = min(most, place.storage_bytes) // size
-    first = lot.randrange(place.tensor.storage_elements - count + 1)
-    start = layout.start(place, slot) + first * size
-    before = memory.read(start, count * size)
-    return Span(start, before, place.argument.role is Role.OUTPUT)
+    def _places(self) -> list[Place]:
+        return [
+            place
+            for place in self._layout.written()
+            if place.tensor.elements * place.tensor.dtype.itemsize >= FEWEST_BYTES
+        ]
+
+    def _piece(self, place: Place, slot: int, most: int) -> Span:
+        offset, count = Pieces(place.tensor).draw(most, self._lot)
+        start = self._layout.start(place, slot) + offset
+        if place.argument.role is Role.OUTPUT:
+            return Span(start, bytes([self._poison.byte]) * count, True)
+        return Span(start, self.memory.read(start, count), False)
 
 
 def late(memory: Memory, spans: Sequence[Span], seen: Sequence[bytes]) -> str | None:
