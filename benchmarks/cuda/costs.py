@@ -117,8 +117,8 @@ def _no_gates(*_: object) -> dict[int, Gate]:
 
 
 def read_back(_: float) -> dict[str, Any]:
-    """How long the referee takes to read a few bytes: by the copy engine and by a kernel of its
-    own, with the device idle and in the middle of a runner's batch."""
+    """How long the referee takes to read and to write a few bytes: by the copy engine and by a
+    kernel of its own, with the device idle and in the middle of a runner's batch."""
     case = copy_case(PLAIN, (332.0,))
     row = case.rows[0]
     found: dict[str, list[float]] = {}
@@ -142,11 +142,17 @@ def read_back(_: float) -> dict[str, Any]:
                 return process.memory.column(4096, 64, 1 << 20, 256)
 
             timed("copy_idle_us", by_copy, 30)
+
+            def write() -> object:
+                return process.memory.write(process.memory.size - 4096, bytes(64))
+
             timed("column_idle_us", column, 30)
+            timed("write_idle_us", write, 30)
             timed("kernel_idle_us", by_kernel, 30)
             gates = {
                 100: lambda: timed("copy_busy_us", by_copy, 10),
                 200: lambda: timed("column_busy_us", column, 3),
+                250: lambda: timed("write_busy_us", write, 10),
                 300: lambda: timed("kernel_busy_us", by_kernel, 3),
             }
             with mock.patch.object(Spoiler, "gates", return_value=gates):

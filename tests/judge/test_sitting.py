@@ -221,7 +221,34 @@ def test_processes_are_stopped_when_one_of_them_fails() -> None:
 
     device = Failing()
     with pytest.raises(UsageError, match="does not start"):
-        Sitting(device, Script({"a": 1.0}), Script({"a": 1.0}), RULES).run(
+        Sitting(device, Script({"a": 1e-3}), Script({"a": 1e-3}), RULES).run(
             ["a"], [Lane.THROUGHPUT], DEFAULT_BUDGET
         )
     assert device.running == 0
+
+
+@pytest.mark.parametrize(("share", "disturbed"), [(1.0, True), (0.2, False)])
+def test_a_slow_host_disturbs_only_rows_that_the_host_paces(share: float, disturbed: bool) -> None:
+    class SlowHost(Process):
+        def __init__(self, inner: Process) -> None:
+            self._inner = inner
+
+        def time(self, row: str, lane: Lane, launches: int, warm_launches: int) -> Reading:
+            reading = self._inner.time(row, lane, launches, warm_launches)
+            return replace(reading, paces=(1.0, 2.0))
+
+        def host_share(self, row: str, lane: Lane) -> float:
+            return share
+
+        def stop(self) -> None:
+            self._inner.stop()
+
+    class Slow(FakeDevice):
+        def start(self, program: Script) -> Process:
+            return SlowHost(super().start(program))
+
+    (record,) = Sitting(Slow(), Script({"a": 1e-3}), Script({"a": 1e-3}), RULES).run(
+        ["a"], [Lane.THROUGHPUT], QUICK_BUDGET
+    )
+    assert record.plan.host_paced is disturbed
+    assert all(bool(sample.disturbances) is disturbed for sample in record.samples)

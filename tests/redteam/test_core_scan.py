@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from assay.judge.scan import MOST_BYTES
+from assay.judge.scan import scan
 from assay.redteam.find import find_attack
 from assay.redteam.find import shipped_attacks
-from assay.redteam.scan import Finding
-from assay.redteam.scan import FindingKind
-from assay.redteam.scan import scan
+from assay.spec.attention import Finding
+from assay.spec.attention import FindingKind
 from assay.task.load import load_baseline
 from assay.task.load import load_solution
 from assay.task.load import load_task
 
 
-def found(source: str, path: str = "rms_norm.py") -> list[tuple[FindingKind, int]]:
+def found(source: str, path: str = "rms_norm.py") -> list[tuple[FindingKind, int | None]]:
     return [(finding.kind, finding.line) for finding in scan({path: source.encode()})]
 
 
@@ -80,16 +81,54 @@ def test_lines_of_a_long_comment_are_counted() -> None:
 def test_files_come_in_their_order_and_findings_by_line() -> None:
     seen = scan({"b.py": b"import socket\nimport ctypes\n", "a.py": b"eval(x)\n"})
     assert seen == (
-        Finding(FindingKind.IMPORT, "b.py", 1, "import socket"),
-        Finding(FindingKind.NATIVE_LOADING, "b.py", 2, "import ctypes"),
-        Finding(FindingKind.OBFUSCATION, "a.py", 1, "eval(…)"),
+        Finding(file="b.py", line=1, kind=FindingKind.IMPORT, what="import socket"),
+        Finding(file="b.py", line=2, kind=FindingKind.NATIVE_LOADING, what="import ctypes"),
+        Finding(file="a.py", line=1, kind=FindingKind.OBFUSCATION, what="eval(…)"),
     )
     assert seen[0].content() == {
-        "kind": "import",
-        "path": "b.py",
+        "file": "b.py",
         "line": 1,
+        "kind": "import",
         "what": "import socket",
     }
+    assert str(seen[1]) == "b.py:2: native loading: import ctypes"
+
+
+def test_a_thing_on_many_lines_stands_there_once() -> None:
+    source = "eval(a)\neval(b)\nimport socket\n"
+    assert found(source) == [(FindingKind.OBFUSCATION, 1), (FindingKind.IMPORT, 3)]
+
+
+@pytest.mark.parametrize(
+    ("source", "path"),
+    [
+        ("/* " * 300_000, "a.cpp"),
+        ('"' + '\\"' * 500_000, "a.cpp"),
+        ("'" * 1_000_000, "a.cpp"),
+        ("0x00 ," * 23 + " " * 900_000, "a.cpp"),
+        ("a" + ".b" * 2000 + "()", "a.py"),
+        ("-" * 900_000 + "1", "a.py"),
+        ("(" * 900_000, "a.py"),
+        ("'\\d'\n" * 100_000, "a.py"),
+        ("x = '\ud800'\n", "a.py"),
+        ("\x0c\x00\n", "a.py"),
+        ("x = 1\n\\\n", "a.py"),
+    ],
+)
+def test_a_source_that_is_made_to_hurt_a_reader_is_read_or_said_to_be_unreadable(
+    source: str, path: str
+) -> None:
+    kinds = {finding.kind for finding in scan({path: source.encode(errors="surrogatepass")})}
+    assert kinds <= {FindingKind.OBFUSCATION, FindingKind.BUILT_NAME}
+
+
+def test_more_than_the_scan_reads_is_said_and_not_read() -> None:
+    seen = scan({"a.py": b"import socket\n", "b.py": b"#" * MOST_BYTES})
+    assert [(finding.file, finding.kind) for finding in seen] == [
+        ("a.py", FindingKind.IMPORT),
+        ("b.py", FindingKind.OBFUSCATION),
+    ]
+    assert seen[1].what == f"not read: the sources are more than {MOST_BYTES} bytes"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +139,6 @@ def test_files_come_in_their_order_and_findings_by_line() -> None:
         ("ctypes_libc", FindingKind.NATIVE_LOADING),
         ("getattr_evasion", FindingKind.BUILT_NAME),
         ("judge_injection", FindingKind.REVIEWER),
-        ("library_wrapper", FindingKind.VENDOR_LIBRARY),
         ("environment_sniff", FindingKind.IMPORT),
         ("fallback_to_reference", FindingKind.IMPORT),
     ],

@@ -13,6 +13,7 @@ from assay.spec.verdict import RowVerdict
 from assay.spec.verdict import TaskVerdict
 
 _PIPE_WIDTH = 10_000
+_MOST_FINDINGS = 5
 _COLOURS = {
     Status.FASTER: "green",
     Status.SAME: "blue",
@@ -41,6 +42,15 @@ def show_verdict(console: Console, verdict: TaskVerdict) -> None:
         # A failure is already in the headline; what kept a single row from a ratio is not.
         if row.ratio is None and row.status.is_timed and row.reason:
             console.print(f"{row.row} {row.lane}: {escape(row.reason)}", soft_wrap=True)
+    for line in attention_lines(verdict):
+        console.print(escape(line), soft_wrap=True)
+
+
+def attention_lines(verdict: TaskVerdict) -> list[str]:
+    """What a reader should look at, the first few of it."""
+    lines = [f"attention: {finding}" for finding in verdict.attention[:_MOST_FINDINGS]]
+    left = len(verdict.attention) - len(lines)
+    return [*lines, f"attention: and {left} more"] if left else lines
 
 
 def headline(verdict: TaskVerdict) -> str:

@@ -9,6 +9,8 @@ import typer
 
 from assay.judge.bundle import Manifest as BundleManifest
 from assay.pack.manifest import Manifest as PackManifest
+from assay.redteam.attack import AttackFile
+from assay.redteam.attack import TwinFile
 from assay.spec.noun import Document
 from assay.spec.schema import DOCUMENTS
 from assay.spec.schema import write_schemas
@@ -21,6 +23,8 @@ EVERY_DOCUMENT: tuple[type[Document], ...] = (
     Freeze,
     BundleManifest,
     PackManifest,
+    AttackFile,
+    TwinFile,
 )
 
 

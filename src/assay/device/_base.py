@@ -42,6 +42,11 @@ class Process(abc.ABC):
     def time(self, row: str, lane: Lane, launches: int, warm_launches: int) -> Reading:
         """Time one batch of calls of one row, after untimed warm ones."""
 
+    def host_share(self, row: str, lane: Lane) -> float:
+        """The share of a batch's time that the host takes to issue its calls; 1 where calls are
+        waited for one by one."""
+        return 1.0
+
     @abc.abstractmethod
     def stop(self) -> None:
         """End the process and everything that it started; harmless when repeated."""

@@ -24,6 +24,9 @@ _PACKAGES = (
     "flashinfer-python",
 )
 
+SUFFIXES = frozenset({".py", ".toml", ".json", ".cpp", ".cu", ".cuh", ".h"})
+_WRITTEN = frozenset({"evidence", "__pycache__"})
+
 
 def environment() -> Environment:
     return Environment(
@@ -41,13 +44,28 @@ def environment() -> Environment:
 
 @functools.cache
 def harness_hash() -> str:
-    """Hash of the package's own Python sources, in the order of their names."""
-    root = Path(assay.__file__).parent
+    """Hash of the package's own sources of every language, attacks and headers among them."""
+    return sources_hash(Path(assay.__file__).parent)
+
+
+def sources_hash(root: Path) -> str:
+    """Hash of the sources below a folder, by names and bytes alone."""
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for name in _sources(root):
+        digest.update(name.encode() + b"\0")
+        digest.update(hashlib.sha256((root / name).read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _sources(root: Path) -> list[str]:
+    """Names below the root, the same list on every machine: what is written at run time (compiled
+    modules, a task's evidence) is not among them."""
+    found = [path.relative_to(root) for path in root.rglob("*") if path.suffix in SUFFIXES]
+    return sorted(
+        path.as_posix()
+        for path in found
+        if _WRITTEN.isdisjoint(path.parts) and (root / path).is_file()
+    )
 
 
 def host_digest() -> str:

@@ -132,7 +132,8 @@ def _verdict_problems(
     calls = {row.id: row.calls for row in sources.workloads.rows}
     try:
         records: list[RowRecord] = [record_of(item.row, item.samples) for item in evidence]
-        found = conclude(claim.task, records, rules, calls, claim.labels).content()
+        concluded = conclude(claim.task, records, rules, calls, claim.labels)
+        found = _with_looks(concluded, claim).content()
     except UNJUDGEABLE as error:
         return [f"{VERDICT_LINE}: cannot be judged again: {quote(error)}"]
     for verdict, item in zip(found["rows"], evidence, strict=True):
@@ -146,9 +147,21 @@ def _unmeasured_problems(claim: TaskVerdict, rules: Rules) -> Iterator[str]:
     if measured:
         yield f"{VERDICT_LINE}: row {measured[0]} states a time, and there are no samples"
         return
-    found = judge_task(claim.task, claim.rows, {}, rules, {}, claim.labels)
+    judged = judge_task(claim.task, claim.rows, {}, rules, {}, claim.labels)
+    found = _with_looks(judged, claim)
     for line in differences(claim.content(), found.content(), "verdict"):
         yield f"{VERDICT_LINE}: {line}"
+
+
+def _with_looks(found: TaskVerdict, claim: TaskVerdict) -> TaskVerdict:
+    """What was seen of the candidate is in no samples, and is no part of the verdict."""
+    return found.model_copy(
+        update={
+            "attention": claim.attention,
+            "account": claim.account,
+            "ablation": claim.ablation,
+        }
+    )
 
 
 def differences(stated: Any, found: Any, where: str) -> Iterator[str]:

@@ -23,6 +23,12 @@ from assay.device.runners import RowSource
 from assay.device.runners import RunnerDevice
 from assay.device.runners import RunnerProcess
 from assay.device.runners import Target
+from assay.judge.ablation import Bench
+from assay.judge.ablation import ablate
+from assay.judge.accounts import conviction
+from assay.judge.accounts import take_accounts
+from assay.judge.afterwards import with_ablation
+from assay.judge.afterwards import with_account
 from assay.judge.build import Build
 from assay.judge.build import build
 from assay.judge.build import check_flags
@@ -36,6 +42,7 @@ from assay.judge.exam import questions
 from assay.judge.inputs import make_inputs
 from assay.judge.inputs import seeded
 from assay.judge.isolation import isolation_labels
+from assay.judge.lookout import Lookout
 from assay.judge.oracle import Oracle
 from assay.judge.physics import first_impossible
 from assay.judge.sitting import Progress
@@ -96,8 +103,11 @@ class Referee:
         isolate: bool = True,
         report: Report | None = None,
         defences: Defences = ALL_DEFENCES,
+        ablation: bool = False,
     ) -> None:
+        """`ablation` asks for one whatever the verdict; without it only a gain has one."""
         self._case = case
+        self._ablation = ablation
         self._defences = defences
         self._rules = rules
         self._budget = budget
@@ -112,6 +122,7 @@ class Referee:
         self._checked = 0
         self._device_report: dict[str, Any] = {}
         self._sandbox: dict[str, bool] = {}
+        self._lookout = Lookout(case.candidate)
 
     def _open(self) -> RunnerDevice:
         device = open_judging_device(self._device_name, isolate=self._isolate)
@@ -132,7 +143,7 @@ class Referee:
                 if failure_found is not None:
                     return self._ended(failure_found)
                 if self._interpreted(device.target):
-                    return self._untimed()
+                    return self._looked_into(self._untimed(), device, oracle)
                 return self._timed(device, oracle)
 
     def ask(self, question: Question) -> TaskVerdict:
@@ -147,7 +158,7 @@ class Referee:
         row = RowVerdict(
             row=question.row.id, lane=Lane.THROUGHPUT, status=Status.UNCLEAR, reason=reason
         )
-        return self._verdict_of([row])
+        return self._judgement(self._verdict_of([row])).verdict
 
     # -- phases
 
@@ -198,6 +209,7 @@ class Referee:
                 running = stack.enter_context(device.start(candidate))
             except ProcessFailure as failure:
                 return failed(first_row, failure)
+            self._lookout.look(running_baseline, running)
             examiner = Examiner(self._case, oracle, running_baseline, running)
             # Hidden rows are drawn here: the candidate has long been sealed.
             todo = asked or questions(
@@ -210,6 +222,7 @@ class Referee:
                 )
 
             found = examiner.examine(todo, progress)
+            self._lookout.look(running_baseline, running)
             if found is None:
                 # What Triton or inductor compiled here serves every process that is timed.
                 self._programs = {
@@ -242,7 +255,7 @@ class Referee:
                 raise UsageError(str(failed_side), where=self._case.task.name) from None
             return self._ended(failed(failed_side.row, failed_side.failure, failed_side.lane))
         self._device_report = device.report()
-        return self._concluded(records, device)
+        return self._looked_into(self._concluded(records, device), device, oracle)
 
     def _check_kept(
         self, oracle: Oracle, record: RowRecord, processes: Mapping[Side, Process]
@@ -252,6 +265,7 @@ class Referee:
         baseline, candidate = processes[Side.BASELINE], processes[Side.CANDIDATE]
         assert isinstance(baseline, RunnerProcess)
         assert isinstance(candidate, RunnerProcess)
+        self._lookout.look(baseline, candidate)
         prepared = candidate.prepare_nanoseconds(row.id) / 1000
         self._prepare[row.id] = max(self._prepare.get(row.id, 0.0), prepared)
         examiner = Examiner(self._case, oracle, baseline, candidate)
@@ -259,7 +273,7 @@ class Referee:
         for side in (Side.CANDIDATE, Side.BASELINE, Side.ECHO):
             process = processes[side]
             assert isinstance(process, RunnerProcess)
-            for kept in process.take_kept():
+            for kept in process.take_kept(at_least_one=side is Side.CANDIDATE):
                 source = self._source(row, baseline.device)
                 again = baseline.examine(source, kept.inputs, calls=1)
                 truth = oracle.truth(row, kept.inputs)
@@ -269,6 +283,25 @@ class Referee:
                     raise _WrongInTime(found)
                 if found is not None and side is not Side.CANDIDATE:
                     raise UsageError(f"the timed baseline is wrong: {found.reason}")
+
+    def _looked_into(self, judgement: Judgement, device: RunnerDevice, oracle: Oracle) -> Judgement:
+        """Of a gain: what ran on the device, and whether all of it was needed."""
+        verdict = judgement.verdict
+        if not (self._ablation or verdict.verdict is Status.FASTER):
+            return judgement
+        if device.target.kind != "cpu":
+            account = take_accounts(self._case, device, self._programs["candidate"])
+            broken = conviction(account)
+            if broken is not None:
+                ended = with_account(self._verdict_of([broken]), account)
+                return self._judgement(ended, judgement.records)
+            verdict = with_account(verdict, account)
+        bench = Bench(self._case, device, oracle, self._programs["baseline"], self._tell)
+        verdict = with_ablation(verdict, ablate(bench))
+        return replace(judgement, verdict=verdict)
+
+    def _tell(self, done: int, of: int, kernel: str) -> None:
+        self._report(Progress(done, of, f"without {kernel}"))
 
     # -- endings
 
@@ -300,7 +333,7 @@ class Referee:
     def _judgement(self, verdict: TaskVerdict, records: tuple[RowRecord, ...] = ()) -> Judgement:
         prepare = self._prepare if self._case.candidate.solution.prepare else {}
         return Judgement(
-            verdict=verdict,
+            verdict=verdict.model_copy(update={"attention": self._lookout.findings()}),
             records=records,
             builds=self._builds,
             prepare_us=prepare,

@@ -42,6 +42,8 @@ P = TypeVar("P")
 
 _PILOT_READINGS = 3
 _TWIN_READINGS = 2
+_HOST_SHARE = 0.5
+"""A host that needs less of a batch than this could be twice as slow and not be noticed."""
 
 
 @dataclass(frozen=True)
@@ -165,22 +167,21 @@ class Sitting(Generic[P]):
 
     def _plan(self, rows: Sequence[str], lanes: Sequence[Lane], budget: Budget) -> list[RowRecord]:
         seconds = budget.per_row(len(rows), len(lanes))
-        with self._processes() as processes:
+        with self._device.start(self._programs[Side.BASELINE]) as baseline:
             return [
-                RowRecord(row, lane, self._plan_one(row, lane, seconds, processes))
+                RowRecord(row, lane, self._plan_one(row, lane, seconds, baseline))
                 for row in rows
                 for lane in lanes
             ]
 
-    def _plan_one(
-        self, row: str, lane: Lane, seconds: float, processes: Mapping[Side, Process]
-    ) -> Plan:
+    def _plan_one(self, row: str, lane: Lane, seconds: float, baseline: Process) -> Plan:
         """A pilot of the baseline alone finds how long a call takes, so that nothing a candidate
         does can change how it is measured. The smallest of a few readings, since a disturbed pilot
         must not cost the row its blocks."""
-        baseline = processes[Side.BASELINE]
         call = min(self._pilot(baseline, row, lane) for _ in range(_PILOT_READINGS))
-        return plan_row(seconds, call, self._device.traits(lane), self._rules)
+        plan = plan_row(seconds, call, self._device.traits(lane), self._rules)
+        share = baseline.host_share(row, lane)
+        return plan.model_copy(update={"host_paced": share > _HOST_SHARE})
 
     def _pilot(self, process: Process, row: str, lane: Lane) -> float:
         reading = process.time(row, lane, 1, self._device.traits(lane).warm_launches)
@@ -237,7 +238,7 @@ class Sitting(Generic[P]):
                     side=side,
                     launches=record.plan.launches,
                     nanoseconds=reading.nanoseconds,
-                    disturbances=self._disturbances(reading),
+                    disturbances=self._disturbances(reading, record.plan),
                     clock_mhz=reading.clock_mhz,
                 )
                 samples.append(sample)
@@ -245,9 +246,9 @@ class Sitting(Generic[P]):
                     break
         return samples
 
-    def _disturbances(self, reading: Reading) -> tuple[Disturbance, ...]:
+    def _disturbances(self, reading: Reading, plan: Plan) -> tuple[Disturbance, ...]:
         found = list(reading.disturbances)
-        slow = any(pace > 1 + self._rules.slow_host for pace in reading.paces)
+        slow = plan.host_paced and any(pace > 1 + self._rules.slow_host for pace in reading.paces)
         if slow and Disturbance.FOREIGN_WORK not in found:
             found.append(Disturbance.FOREIGN_WORK)
         return tuple(found)

@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from assay.runner import account
 from assay.runner.lanes import MODES
 from assay.runner.lanes import Ring
 from assay.runner.machine import Call
@@ -104,6 +105,17 @@ class Runner:
         for slot in request["slots"]:
             calls[slot]()
         self._machine.synchronize()
+
+    def _account(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Calls of given slots under a profiler: a claim, which can only speak against us."""
+        assert self._folder is not None
+        calls = self._rows[request["row"]]
+        return account.take(
+            [calls[slot] for slot in request["slots"]],
+            self._machine.synchronize,
+            Path(self._folder),
+            device=self._machine.stream is not None,
+        )
 
     def _batch(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """Warm calls, then calls as they are revealed: nothing is known one call further ahead."""

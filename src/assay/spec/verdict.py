@@ -8,6 +8,9 @@ from typing import Self
 from pydantic import Field
 from pydantic import model_validator
 
+from assay.spec.ablation import Ablation
+from assay.spec.account import DeviceAccount
+from assay.spec.attention import Finding
 from assay.spec.lane import Lane
 from assay.spec.noun import Count
 from assay.spec.noun import Document
@@ -120,3 +123,9 @@ class TaskVerdict(Document):
     labels: tuple[Sentence, ...] = ()
     """What weakens the claim: unadmitted task, weaker sandbox, returned instead of written."""
     reason: Sentence | None = None
+    attention: tuple[Finding, ...] = ()
+    """What a reader should look at in the candidate; no part of the verdict."""
+    account: DeviceAccount | None = None
+    """What a profiler in the candidate's process saw: it may convict, and never acquits."""
+    ablation: Ablation | None = None
+    """Which of the candidate's kernels its answers do without."""

@@ -33,6 +33,9 @@ class Plan(Noun):
     """Of a batch: as many of them as the rules name are what it cannot be trusted with."""
     device_seconds: Seconds
     """What the whole plan costs if no look settles it."""
+    host_paced: bool = True
+    """Whether it is the host that decides how long the baseline's calls take: where it is the
+    device, a host that is slow for a moment disturbs nothing."""
 
 
 def plan_row(seconds: float, call_seconds: float, traits: LaneTraits, rules: Rules) -> Plan:

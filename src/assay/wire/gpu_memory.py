@@ -116,6 +116,22 @@ class Driver:
         )
         self.call("Memcpy2D_v2", ctypes.byref(copy))
 
+    def write_lines(
+        self, target: int, source: int, width: int, pitch: int, count: int, stream: ctypes.c_void_p
+    ) -> None:
+        """Lines of the host, one every `pitch` bytes, one after another in device memory."""
+        copy = _Copy2D(
+            source_type=_HOST,
+            source_host=source,
+            source_pitch=pitch,
+            target_type=_DEVICE,
+            target_device=target,
+            target_pitch=width,
+            width=width,
+            height=count,
+        )
+        self.call("Memcpy2DAsync_v2", ctypes.byref(copy), stream)
+
     def granularity(self) -> int:
         """Allocations are whole multiples of this."""
         size = ctypes.c_size_t()

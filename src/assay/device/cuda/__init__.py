@@ -108,6 +108,8 @@ _TRIAL_LAUNCHES = 64
 
 
 class CudaDevice(RunnerDevice):
+    queues_calls = True
+
     def __init__(self, index: int = 0, *, rocm: bool = False, isolate: bool = True) -> None:
         super().__init__(isolate=isolate)
         self._rocm = rocm

@@ -52,6 +52,9 @@ class RunnerDevice(Device[Program]):
     defences: Defences = ALL_DEFENCES
     """Which checks are on; whoever judges may set others before the device is entered."""
 
+    queues_calls = False
+    """Whether a call returns before its work is done."""
+
     def __init__(self, *, isolate: bool = True, without: Sequence[str] = ()) -> None:
         self._cores = choose_cores()
         self.isolate = isolate

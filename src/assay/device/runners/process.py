@@ -45,6 +45,7 @@ LOAD_SECONDS = 120.0
 CALL_SECONDS = 60.0
 _KEPT_SHARE = 0.05
 """Of the batches: from these one call is kept whole, to be compared with the oracle."""
+_SHARE_LAUNCHES, _SHARE_WARM = 48, 8
 
 
 class RunnerProcess(Process):
@@ -114,6 +115,33 @@ class RunnerProcess(Process):
         # A turn in units of several calls may have a few more than were asked for.
         taken = reading.nanoseconds * launches // (len(turn.timed) * turn.size)
         return replace(reading, nanoseconds=max(taken, 1), paces=paces)
+
+    def host_share(self, row: str, lane: Lane) -> float:
+        if lane is Lane.LATENCY or not self.device.queues_calls:
+            return 1.0
+        source = self.device.rows[row]
+        slots = self.device.slots_for(source, slots_wanted(_SHARE_LAUNCHES, _SHARE_WARM), lane)
+        session = self._session(f"{row}-{slots}", source, slots)
+        self._enter(session, source)
+        size = self.device.calls_a_launch(lane, slots)
+        window = session.next_window(slots)
+        turn = deal(window, _SHARE_LAUNCHES, _SHARE_WARM, self._lot, size)
+        session.renew(Poison.fresh(), turn.window)
+        self.device.hand_over()
+        first = self._announce(session, turn, _MODES[lane])
+        issued: list[int] = []
+        begun = time.perf_counter_ns()
+        taken = run_batch(
+            self.words,
+            first,
+            turn.timed,
+            self.runner,
+            CALL_SECONDS,
+            close=lambda: None,
+            gates={len(turn.timed) - 1: lambda: issued.append(time.perf_counter_ns())},
+        )
+        self.runner.answer(CALL_SECONDS)
+        return (issued[0] - begun) / max(taken, 1)
 
     def time_nothing(self, row: str, lane: Lane, launches: int) -> int:
         """The nanoseconds of so many calls that do nothing: what the turn itself costs."""
@@ -246,11 +274,11 @@ class RunnerProcess(Process):
         elif self._lot.randrange(self._reserved_from) == 0:
             self._reserve = session.kept(self._lot.choice(slots), check_inputs=check)
 
-    def take_kept(self) -> list[KeptCall]:
+    def take_kept(self, *, at_least_one: bool = True) -> list[KeptCall]:
         """The calls that were kept since the last time; where the lot fell on none of a few
-        batches, one that was put by, as likely from any of them."""
+        batches, if asked, one that was put by, as likely from any of them."""
         taken = self.kept
-        if not taken and self._reserve is not None:
+        if at_least_one and not taken and self._reserve is not None:
             taken = [self._reserve]
         self.kept, self._reserve, self._reserved_from = [], None, 0
         return taken

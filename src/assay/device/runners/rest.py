@@ -8,8 +8,8 @@ The kernel counts processor time per process, whoever looks.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
-from pathlib import Path
 
 LEAST_NANOSECONDS = 2_000_000
 """What going to sleep may take, a collection of garbage included."""
@@ -29,9 +29,12 @@ def processor_nanoseconds(pid: int) -> int:
 
 def _children(pid: int) -> list[int]:
     found: list[int] = []
-    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # a thread that has just ended
-            found += [int(child) for child in listed.read_text().split()]
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with (
+            contextlib.suppress(OSError),  # a thread that has just ended
+            open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as listed,
+        ):
+            found += map(int, listed.readall().split())
     return found
 
 
