@@ -79,3 +79,11 @@ def test_what_each_call_can_hide_adds_up_over_a_batch() -> None:
     assert plan.launches == 50
     # Two resolutions are not to be trusted: 50 calls that hide 15 us each, and two ticks.
     assert RULES.absolute_ticks * plan.resolution == pytest.approx(50 * 15e-6 + 2e-6)
+
+
+def test_where_the_host_does_not_pace_the_calls_batches_may_be_longer() -> None:
+    traits = THROUGHPUT.model_copy(update={"device_batch_seconds": 0.1})
+    assert plan_row(1000, 80e-6, traits, RULES).launches == 500
+    plan = plan_row(1000, 80e-6, traits, RULES, host_paced=False)
+    assert (plan.launches, plan.host_paced) == (1250, False)
+    assert plan_row(1000, 80e-6, THROUGHPUT, RULES, host_paced=False).launches == 500

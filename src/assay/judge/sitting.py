@@ -179,9 +179,8 @@ class Sitting(Generic[P]):
         does can change how it is measured. The smallest of a few readings, since a disturbed pilot
         must not cost the row its blocks."""
         call = min(self._pilot(baseline, row, lane) for _ in range(_PILOT_READINGS))
-        plan = plan_row(seconds, call, self._device.traits(lane), self._rules)
-        share = baseline.host_share(row, lane)
-        return plan.model_copy(update={"host_paced": share > _HOST_SHARE})
+        paced = baseline.host_share(row, lane) > _HOST_SHARE
+        return plan_row(seconds, call, self._device.traits(lane), self._rules, host_paced=paced)
 
     def _pilot(self, process: Process, row: str, lane: Lane) -> float:
         reading = process.time(row, lane, 1, self._device.traits(lane).warm_launches)

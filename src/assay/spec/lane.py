@@ -35,6 +35,8 @@ class LaneTraits(Noun):
 
     batch_seconds: float = Field(ge=0, le=60)
     """Least length of a timed batch; zero means a single call."""
+    device_batch_seconds: float | None = Field(default=None, ge=0, le=60)
+    """The same where the host does not pace the calls, if that is another."""
     warm_launches: Count
     """Untimed calls before each batch, at most."""
     warm_seconds: float | None = Field(default=None, ge=0, le=60)

@@ -38,11 +38,20 @@ class Plan(Noun):
     device, a host that is slow for a moment disturbs nothing."""
 
 
-def plan_row(seconds: float, call_seconds: float, traits: LaneTraits, rules: Rules) -> Plan:
+def plan_row(
+    seconds: float,
+    call_seconds: float,
+    traits: LaneTraits,
+    rules: Rules,
+    *,
+    host_paced: bool = True,
+) -> Plan:
     """The best plan that `seconds` of device time buy for calls of `call_seconds`.
 
     Generations come first, since the process is what varies; blocks fill what is left.
     """
+    if not host_paced and traits.device_batch_seconds is not None:
+        traits = traits.model_copy(update={"batch_seconds": traits.device_batch_seconds})
     launches, warm = _launches(call_seconds, traits), warm_launches(call_seconds, traits)
     block_seconds = 4 * ((launches + warm) * call_seconds + traits.turn_seconds)
     affordable = int(seconds / block_seconds)
@@ -62,6 +71,7 @@ def plan_row(seconds: float, call_seconds: float, traits: LaneTraits, rules: Rul
         looks=look_schedule(rules, generations),
         resolution=traits.resolution + launches * traits.hidden_seconds / rules.absolute_ticks,
         device_seconds=generations * (ab + aa) * block_seconds,
+        host_paced=host_paced,
     )
 
 

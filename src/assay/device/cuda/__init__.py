@@ -49,11 +49,14 @@ _HIDDEN_FROM_READ_US = 15.0
 _BATCH_SECONDS = 0.060
 """So that what a batch can hide is half a percent of it, the least that is called a difference.
 Longer ones would meet more of what disturbs a shared host."""
+_DEVICE_BATCH_SECONDS = 0.100
+"""Where the device sets the pace that is no matter, and less is spent between batches."""
 _TRAITS = {
     # Resolution: half of what a batch can hide (_HIDDEN_US), so that the floor, which is two ticks
     # of the shorter side's batch at least, is never below what a hostile runner could gain by it.
     Lane.THROUGHPUT: LaneTraits(
         batch_seconds=_BATCH_SECONDS,
+        device_batch_seconds=_DEVICE_BATCH_SECONDS,
         warm_launches=64,
         warm_seconds=0.005,
         turn_seconds=0.012,
@@ -69,6 +72,7 @@ _TRAITS = {
     ),
     Lane.GRAPH: LaneTraits(
         batch_seconds=_BATCH_SECONDS,
+        device_batch_seconds=_DEVICE_BATCH_SECONDS,
         warm_launches=16,
         warm_seconds=0.005,
         turn_seconds=0.012,
