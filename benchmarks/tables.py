@@ -15,8 +15,16 @@ from assay.ledger import Row
 from benchmarks.cuda_tables import cuda_table
 from benchmarks.cuda_tables import twins_table
 from benchmarks.record import newest
+from benchmarks.redteam_tables import redteam_table
+from benchmarks.redteam_tables import redteam_twins_table
 
-DOCUMENTS = ("README.md", "docs/statistics.md", "docs/ledger.md", "docs/measurement.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/statistics.md",
+    "docs/ledger.md",
+    "docs/measurement.md",
+    "docs/redteam.md",
+)
 _PLACE = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -70,6 +78,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "precision": precision_table,
     "cuda": cuda_table,
     "twins": twins_table,
+    "redteam": redteam_table,
+    "redteam-twins": redteam_twins_table,
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from assay.cli import _edge
 from assay.ledger import Ledger
+from assay.redteam import suite
 
 CAUTIOUS = """sh -c 'echo RESULT {\\"ok\\": false} # {solution}'"""
 
@@ -30,10 +31,50 @@ def test_an_attack_is_tried_shown_and_on_record(
     assert "beaten: taken for right" in lines[1]
     assert "wrong_value" in lines[1]
     assert "weights are drawn like other inputs" in lines[1]
-    assert lines[2] == "1 of 1 attacks stopped here; the plain evaluator fell to 1"
+    assert lines[2] == (
+        "1 of 1 attacks stopped here; the plain evaluator fell to 1, 0 out of its reach"
+    )
     (row,) = Ledger(home / "ledger").rows("redteam")
     assert lines[3] == f"ledger id {row.id}"
-    assert row.body["trials"][0]["end"]["status"] == "wrong_value"
+    (tried,) = Ledger(home / "ledger").rows("redteam-trial")
+    assert row.body["trials"] == [tried.id]
+    assert tried.body["end"]["status"] == "wrong_value"
+    assert _edge.run(["redteam", "--attack", "ignore_params", "--resume", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    (again,) = shown["trials"]
+    assert again == {**{key: tried.body.get(key) for key in again}, "ledger_id": tried.id}
+    assert (shown["harness_hash"], shown["twins"]) == (row.body["harness_hash"], 0)
+
+
+def test_attacks_are_listed_whatever_they_run_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _edge.run(["redteam", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["attack", "class", "exploits", "devices"]
+    rows = {line.split()[0]: line.split()[1:] for line in lines[1:]}
+    assert rows["nan_mask"] == ["semantic", "72", "cpu"]
+    assert rows["ring_early"] == ["protocol", "-", "cpu"]
+    assert rows["l2_prefetch_gap"][-2:] == ["cpu,", "cuda"]
+    assert _edge.run(["redteam", "--list", "--attack", "nan_mask", "--json"]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert (shown["attack"], shown["devices"]) == ("nan_mask", ["cpu"])
+    assert _edge.run(["redteam", "--list", "--class", "odd"]) == 64
+
+
+def test_an_interrupt_ends_with_one_line_that_says_how_to_go_on(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(suite, "try_attack", interrupted)
+    assert _edge.run(["redteam"]) == 130
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    wanted = len(suite.choose(None, (), "cpu")) + len(suite.choose_twins("cpu"))
+    assert captured.err == (
+        f"assay: interrupted with 0 of {wanted} on record "
+        "(the same command with --resume goes on from there)\n"
+    )
 
 
 def test_an_evaluator_of_the_users_own_is_tried_instead(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,8 @@ from assay.redteam.evaluator import plain_command
 from assay.redteam.evaluator import read_command
 from assay.redteam.evaluator import run_evaluator
 from assay.redteam.find import find_attack
-from assay.redteam.trial import Fate
-from assay.redteam.trial import fought
+from assay.redteam.outcome import Fate
+from assay.redteam.outcome import fought
 from assay.spec.errors import UnavailableError
 from assay.spec.errors import UsageError
 
@@ -67,6 +69,31 @@ def test_what_hangs_or_fails_is_ended_and_said(tmp_path: Path) -> None:
     assert said("raise SystemExit(3)", tmp_path).said == "exit status 3: it said nothing"
     with pytest.raises(UnavailableError, match="cannot be started"):
         run_evaluator(["/no/such/command", "{solution}"], tmp_path)
+
+
+def test_an_interrupt_leaves_no_process_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "pid"
+    code = (
+        "import os, pathlib, sys, time\n"
+        "pathlib.Path(sys.argv[1], 'told').write_text(str(os.getpid()))\n"
+        "pathlib.Path(sys.argv[1], 'told').rename(pathlib.Path(sys.argv[1], 'pid'))\n"
+        "time.sleep(60)"
+    )
+    wait = subprocess.Popen.wait
+
+    def interrupted(process: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+        if timeout is None:
+            return wait(process)
+        while not told.exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        said(code, tmp_path)
+    assert not Path("/proc", told.read_text()).exists()
 
 
 def test_a_command_must_say_where_the_solution_goes() -> None:

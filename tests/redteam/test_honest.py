@@ -6,14 +6,10 @@ import pytest
 
 from assay.redteam.attack import Twin
 from assay.redteam.find import shipped_twins
-from assay.redteam.trial import try_twin
+from assay.redteam.trial import twin_trial
 
 QUICK = "scratch_by_pointer"
 TWINS = shipped_twins()
-USUAL = ("task not admitted", "one thread a side", "weaker isolation", "isolation", "sandbox")
-"""Labels of the task, the device and the host; none of them is the solution's."""
-DECLARED = ("candidate: returns", "prepare step timed apart")
-"""Labels of what a solution says of itself in its solution.toml."""
 
 
 def test_there_are_enough_of_them() -> None:
@@ -29,7 +25,6 @@ def test_there_are_enough_of_them() -> None:
     ],
 )
 def test_a_twin_is_judged_by_its_speed_alone(twin: Twin) -> None:
-    end = try_twin(twin)
-    assert end.status in twin.file.ends, f"{end.word}: {end.reason}"
-    assert end.violation is None
-    assert [label for label in end.labels if not label.startswith((*USUAL, *DECLARED))] == []
+    trial = twin_trial(twin)
+    assert trial.accepted, f"{trial.word}: {trial.end.reason}"
+    assert trial.end.violation is None

@@ -20,24 +20,9 @@ ATTACKS = [
     if (folder / "solution.toml").is_file()
 ]
 
-_RING = "all called slots must be read when the clock stops, and again after the answer"
-OPEN = {
-    "defer_past_ring": _RING,
-    "last_calls_first": _RING,
-    "fill_before_ready": "all called slots must still hold poison when the runner is ready",
-    "precompute_before_ready": "the work of a runner before it is ready must be bounded",
-    "zero_the_constant": "constants must be compared after timed batches too",
-    "skip_a_share": "a sample of every timed call must be compared, not one call of a batch",
-    "timer_storm": "a runner must not make timers; interrupts on its core must be counted",
-}
-"""Attacks that get through, with what would stop them."""
-
 
 def _marks(attack: Attack) -> list[pytest.MarkDecorator]:
-    marks = [] if attack.name == QUICK else [pytest.mark.long]
-    if attack.name in OPEN:
-        marks.append(pytest.mark.xfail(reason=OPEN[attack.name], strict=False))
-    return marks
+    return [] if attack.name == QUICK else [pytest.mark.long]
 
 
 def test_there_are_enough_of_them() -> None:
@@ -60,7 +45,7 @@ def test_it_is_stopped_here(attack: Attack) -> None:
     ("name", "off"),
     [
         ("guard_middle", Defences(guard_bands=False)),
-        ("write_other_slots", Defences(uncalled_slots=False)),
+        ("write_other_slots", Defences(uncalled_slots=False, content=False)),
         ("replay_when_timed", Defences(content=False)),
         ("wrong_when_timed", Defences(kept_calls=False)),
     ],

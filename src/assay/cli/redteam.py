@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,12 +12,16 @@ from assay.cli._progress import progress_bar
 from assay.cli._table import print_json
 from assay.cli._table import print_table
 from assay.ledger import default_path
+from assay.redteam.attack import Attack
+from assay.redteam.contest import Contest
+from assay.redteam.contest import run_contest
 from assay.redteam.evaluator import read_command
-from assay.redteam.suite import Contest
 from assay.redteam.suite import Suite
 from assay.redteam.suite import choose
-from assay.redteam.suite import run_contest
+from assay.redteam.suite import choose_twins
 from assay.redteam.suite import run_suite
+from assay.redteam.suite import select
+from assay.redteam.trial import Trial
 
 
 def redteam(
@@ -34,37 +39,85 @@ def redteam(
         str | None,
         typer.Option(help="Your own evaluator instead: a command with {solution} in it."),
     ] = None,
+    twins: Annotated[
+        bool | None,
+        typer.Option(help="Judge the honest twins too; by default with all attacks only."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Leave out what this harness has on record here.")
+    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the attacks, try none.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Try every known way to cheat: on a plain evaluator, then here."""
+    if listed:
+        _list(select(kind, attack or ()), as_json)
+        return
     command = None if evaluator is None else read_command(evaluator)
     attacks = choose(kind, attack or (), device)
-    done: Suite | Contest
-    with progress_bar(as_json) as report:
-        if command is None:
-            done, row = run_suite(attacks, device, default_path(), report)
+    if command is not None:
+        with progress_bar(as_json) as report:
+            contest, row = run_contest(attacks, device, command, default_path(), report)
+        if as_json:
+            print_json({**contest.content(), "ledger_id": row.id})
         else:
-            done, row = run_contest(attacks, device, command, default_path(), report)
+            _show_contest(contest)
+            print(f"ledger id {row.id}")
+        raise typer.Exit(contest.exit_status)
+    wanted = twins if twins is not None else kind is None and not attack
+    honest = choose_twins(device) if wanted else ()
+    with progress_bar(as_json) as report:
+        suite, row = run_suite(attacks, device, default_path(), report, twins=honest, resume=resume)
     if as_json:
-        print_json({**done.content(), "ledger_id": row.id})
+        print_json({**row.body, **suite.content(), "ledger_id": row.id})
     else:
-        _show(done)
+        _show(suite)
         print(f"ledger id {row.id}")
-    raise typer.Exit(done.exit_status)
+    raise typer.Exit(suite.exit_status)
 
 
-def _show(done: Suite | Contest) -> None:
-    if isinstance(done, Contest):
-        print_table(
-            ("attack", "class", "your evaluator", "what it said"),
+def _list(attacks: Sequence[Attack], as_json: bool) -> None:
+    if as_json:
+        print_json(
             [
-                (attack.name, attack.kind, fight.word, fight.result.said if fight.result else "")
-                for attack, fight in done.fights
-            ],
+                {
+                    "attack": attack.name,
+                    "class": attack.kind.value,
+                    "exploits": list(attack.file.exploits),
+                    "devices": list(attack.file.devices),
+                    "title": attack.file.title,
+                }
+                for attack in attacks
+            ]
         )
-        beaten = sum(fight.beaten for _, fight in done.fights)
-        print(f"{beaten} of {len(done.fights)} attacks beat it")
         return
+    print_table(
+        ("attack", "class", "exploits", "devices"),
+        [
+            (
+                attack.name,
+                attack.kind,
+                ", ".join(map(str, attack.file.exploits)) or "-",
+                ", ".join(attack.file.devices),
+            )
+            for attack in attacks
+        ],
+    )
+
+
+def _show_contest(contest: Contest) -> None:
+    print_table(
+        ("attack", "class", "your evaluator", "what it said"),
+        [
+            (attack.name, attack.kind, fight.word, fight.result.said if fight.result else "")
+            for attack, fight in contest.fights
+        ],
+    )
+    beaten = sum(fight.beaten for _, fight in contest.fights)
+    print(f"{beaten} of {len(contest.fights)} attacks beat it")
+
+
+def _show(suite: Suite) -> None:
     print_table(
         ("attack", "class", "plain evaluator", "here", "what stopped it"),
         [
@@ -73,12 +126,41 @@ def _show(done: Suite | Contest) -> None:
                 trial.attack.kind,
                 trial.plain.word,
                 trial.end.word,
-                trial.attack.file.stopped_by if trial.stopped else "NOTHING",
+                _stopper(trial),
             )
-            for trial in done.trials
+            for trial in suite.trials
         ],
     )
-    stopped = sum(trial.stopped for trial in done.trials)
-    beaten = sum(trial.plain.beaten for trial in done.trials)
-    tried = len(done.trials)
-    print(f"{stopped} of {tried} attacks stopped here; the plain evaluator fell to {beaten}")
+    if suite.twins:
+        print_table(
+            ("honest twin", "looks like", "here", "refused or mislabelled"),
+            [
+                (
+                    trial.twin.name,
+                    trial.twin.file.looks_like,
+                    trial.end.word,
+                    "no" if trial.accepted else trial.word,
+                )
+                for trial in suite.twins
+            ],
+        )
+    counts = suite.counts()
+    print(
+        f"{counts['stopped']} of {counts['attacks']} attacks stopped here; the plain evaluator "
+        f"fell to {counts['plain_beaten']}, {counts['plain_out_of_reach']} out of its reach"
+    )
+    if counts["disturbed"]:
+        print(f"{counts['disturbed']} ended unclear because the host was disturbed: no proof")
+    if counts["no_verdict"]:
+        print(f"{counts['no_verdict']} had no verdict")
+    if suite.twins:
+        print(
+            f"{counts['twins_accepted']} of {counts['twins']} honest twins accepted, "
+            f"{counts['twins_disturbed']} of them unclear on a disturbed host"
+        )
+
+
+def _stopper(trial: Trial) -> str:
+    if trial.open:
+        return "not known"
+    return trial.attack.file.stopped_by if trial.stopped else "NOTHING"

@@ -98,11 +98,13 @@ def _run(words: list[str], folder: str, seconds: float) -> tuple[int | None, byt
                 f"cannot be started: {error.strerror}", where=quote(words[0])
             ) from None
         status: int | None = None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            status = process.wait(timeout=seconds)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                status = process.wait(timeout=seconds)
+        finally:  # an interrupt of ours does not reach a session of its own
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         size = output.seek(0, os.SEEK_END)
         output.seek(max(0, size - _LARGEST_OUTPUT))
         return status, output.read()

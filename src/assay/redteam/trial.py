@@ -5,7 +5,6 @@ An attack that the plain evaluator withstands proves nothing when it fails here.
 
 from __future__ import annotations
 
-import enum
 import tempfile
 import time
 from dataclasses import dataclass
@@ -15,95 +14,38 @@ from typing import Any
 from assay.redteam.attack import Attack
 from assay.redteam.attack import Plain
 from assay.redteam.attack import Twin
-from assay.redteam.evaluator import WIN
-from assay.redteam.evaluator import Result
 from assay.redteam.evaluator import plain_command
 from assay.redteam.evaluator import run_evaluator
+from assay.redteam.outcome import End
+from assay.redteam.outcome import Fate
+from assay.redteam.outcome import Fight
+from assay.redteam.outcome import fought
 from assay.spec.defences import ALL_DEFENCES
 from assay.spec.defences import Defences
 from assay.spec.errors import AssayError
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
 from assay.spec.rules import Budget
-from assay.spec.status import Status
-from assay.spec.status import ViolationKind
-from assay.spec.verdict import TaskVerdict
 from assay.task.address import TASK_FILE
 from assay.task.judging import judge
+from assay.task.load import load_baseline
+from assay.task.load import load_task
 
 VICTIMS = Path(__file__).parent / "victim"
 BUDGET = Budget(task_seconds=4.0)
 """Enough to call a solution faster that is so by a tenth, on rows this short."""
-
-
-class Fate(enum.StrEnum):
-    """Of an evaluator that was attacked."""
-
-    BEATEN = "beaten"
-    HELD = "not beaten"
-    OUT_OF_REACH = "out of reach"
-    NOT_TRIED = "not tried"
-
-
-@dataclass(frozen=True)
-class Fight:
-    """How an evaluator fared against an attack."""
-
-    fate: Fate
-    result: Result | None
-    """None where it was not tried."""
-
-    @property
-    def beaten(self) -> bool:
-        return self.fate is Fate.BEATEN
-
-    @property
-    def ok(self) -> bool:
-        return self.result is not None and self.result.ok
-
-    @property
-    def speedup(self) -> float | None:
-        return self.result.speedup if self.result is not None else None
-
-    @property
-    def word(self) -> str:
-        """The fate with its figure, for a table."""
-        if self.result is None or (self.fate is Fate.HELD and not self.result.ok):
-            return self.fate.value
-        if self.result.speedup is None:
-            return f"{self.fate}: taken for right"
-        return f"{self.fate}: taken for right, {self.result.speedup:.1f}x"
-
-    def content(self) -> dict[str, Any]:
-        result = self.result.content() if self.result is not None else None
-        return {"fate": self.fate.value, "result": result}
-
-
-@dataclass(frozen=True)
-class End:
-    """How a judgement ended."""
-
-    status: Status | None
-    """None where there was no verdict."""
-    reason: str = ""
-    violation: ViolationKind | None = None
-    labels: tuple[str, ...] = ()
-    ratio: float | None = None
-
-    @property
-    def word(self) -> str:
-        if self.status is None:
-            return f"no verdict: {self.reason}"
-        return f"{self.status}: {self.violation}" if self.violation else self.status.value
-
-    def content(self) -> dict[str, Any]:
-        return {
-            "status": self.status.value if self.status is not None else None,
-            "violation": self.violation.value if self.violation is not None else None,
-            "reason": self.reason,
-            "labels": list(self.labels),
-            "ratio": self.ratio,
-        }
+OTHERS_LABELS = (
+    "task not admitted",
+    "one thread a side",
+    "weaker isolation",
+    "clock limited by",
+    "clocks not watched",
+    "other processes",
+    "candidate: returns",
+    "prepare step timed apart",
+)
+"""How labels begin that speak of the task, the host and the device, or that repeat what a solution
+says of itself; a judgement that puts any other one on an honest twin mislabels it."""
 
 
 @dataclass(frozen=True)
@@ -115,11 +57,17 @@ class Trial:
     plain: Fight
     end: End
     seconds: float
+    ledger_id: str = ""
 
     @property
     def stopped(self) -> bool:
         """Whether it ended as it must."""
         return self.end.status in self.attack.file.ends
+
+    @property
+    def open(self) -> bool:
+        """Whether it is not known how it ends: no verdict, or one that a disturbed host forced."""
+        return self.end.status is None or (self.stopped and self.end.disturbed)
 
     @property
     def loaded(self) -> bool:
@@ -141,6 +89,49 @@ class Trial:
         }
 
 
+@dataclass(frozen=True)
+class TwinTrial:
+    """One honest twin, judged."""
+
+    twin: Twin
+    device: str
+    end: End
+    seconds: float
+    ledger_id: str = ""
+
+    @property
+    def wrong_labels(self) -> tuple[str, ...]:
+        return tuple(label for label in self.end.labels if not label.startswith(OTHERS_LABELS))
+
+    @property
+    def refused(self) -> bool:
+        return self.end.status is not None and self.end.status not in self.twin.file.ends
+
+    @property
+    def accepted(self) -> bool:
+        return self.end.status in self.twin.file.ends and not self.wrong_labels
+
+    @property
+    def word(self) -> str:
+        """Accepted, or what is wrong, for a table."""
+        if self.accepted:
+            return "accepted"
+        if self.end.status is None:
+            return "no verdict"
+        return "REFUSED" if self.refused else f"MISLABELLED: {', '.join(self.wrong_labels)}"
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "twin": self.twin.name,
+            "looks_like": self.twin.file.looks_like,
+            "device": self.device,
+            "end": self.end.content(),
+            "word": self.word,
+            "accepted": self.accepted,
+            "seconds": round(self.seconds, 3),
+        }
+
+
 def try_attack(
     attack: Attack, device: str = "cpu", *, defences: Defences = ALL_DEFENCES, plain: bool = True
 ) -> Trial:
@@ -156,20 +147,23 @@ def try_twin(twin: Twin, device: str = "cpu") -> End:
     return judged(twin.folder, device)
 
 
+def twin_trial(twin: Twin, device: str = "cpu") -> TwinTrial:
+    """The same with how long it took."""
+    begun = time.monotonic()
+    return TwinTrial(twin, device, try_twin(twin, device), time.monotonic() - begun)
+
+
+def judge_control(device: str) -> End:
+    """The victim's baseline against itself: whether the host itself is quiet."""
+    return judged(load_baseline(load_task(victim_of(device))).folder, device)
+
+
 def fight_plain(attack: Attack, device: str = "cpu") -> Fight:
     """The attack against the plain evaluator, unless that has nothing to attack."""
     if attack.file.plain is Plain.OUT_OF_REACH:
         return Fight(Fate.OUT_OF_REACH, None)
     command = plain_command(device.partition(":")[0])
     return fought(attack, run_evaluator(command, attack.folder))
-
-
-def fought(attack: Attack, result: Result) -> Fight:
-    """What a result means: an attack that must be refused has won when it is taken for right, any
-    other when it is said to be faster than it is."""
-    refused = not any(status.is_timed for status in attack.file.ends)
-    faster = result.speedup is not None and result.speedup >= WIN
-    return Fight(Fate.BEATEN if result.ok and (refused or faster) else Fate.HELD, result)
 
 
 def victim_of(device: str) -> Path:
@@ -196,16 +190,4 @@ def judged(folder: Path, device: str, defences: Defences = ALL_DEFENCES) -> End:
             )
         except AssayError as error:  # of the host or of the baseline: no word on the candidate
             return End(None, str(error))
-    return _end_of(stored.judgement.verdict)
-
-
-def _end_of(verdict: TaskVerdict) -> End:
-    deciding = next((row for row in verdict.rows if row.status is verdict.verdict), None)
-    reason = (deciding.reason if deciding is not None else None) or verdict.reason
-    return End(
-        verdict.verdict,
-        reason or "",
-        deciding.violation if deciding is not None else None,
-        verdict.labels,
-        verdict.geomean,
-    )
+    return End.of(stored.judgement.verdict, timed=bool(stored.judgement.records))

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 from typing import Self
 
+import torch
+
 from assay.device._base import Device
 from assay.device.runners.content import Pools
 from assay.device.runners.content import RowSource
@@ -181,14 +183,17 @@ class RunnerDevice(Device[Program]):
     @contextlib.contextmanager
     def referee_core(self) -> Iterator[None]:
         """Keep this process on a core of its own for as long as it measures: were it to wander, it
-        would disturb the runners' core from some places and not from others."""
-        allowed = os.sched_getaffinity(0)
+        would disturb the runners' core from some places and not from others. Several threads on
+        that core would only wait for each other."""
+        allowed, threads = os.sched_getaffinity(0), torch.get_num_threads()
         if not self._cores.shared:
             os.sched_setaffinity(0, {self._cores.referee})
+            torch.set_num_threads(1)
         try:
             yield
         finally:
             os.sched_setaffinity(0, allowed)
+            torch.set_num_threads(threads)
 
     def close(self) -> None:
         if self._zygote is not None:
