@@ -97,11 +97,17 @@ def _outcomes(body: dict[str, Any], lane: str) -> str:
 
 
 def _read_back(body: dict[str, Any]) -> str:
-    return (
+    said = (
         f"{body['copy_busy_us']:.0f} µs by the copy engine, "
         f"{body['kernel_busy_us']:.0f} by a kernel; idle {body['copy_idle_us']:.0f} "
         f"and {body['kernel_idle_us']:.0f}"
     )
+    if "column_busy_us" in body:
+        said += (
+            f"; a column of 256 slots in {body['column_busy_us']:.0f} µs, "
+            f"64 bytes written in {body['write_busy_us']:.0f}"
+        )
+    return said
 
 
 def _cost(body: dict[str, Any]) -> str:
@@ -116,7 +122,11 @@ def _left_out(body: dict[str, Any]) -> str:
 _LINES: list[tuple[str, str, Callable[[dict[str, Any]], str]]] = [
     ("cuda-overhead", "referee's clock less the runner's own, a batch of 128 calls", _overhead),
     ("cuda-flush", "a sweep over 8 MB", _flush),
-    ("cuda-spoiling", "two slots spoilt in the middle of a batch", _spoiling),
+    (
+        "cuda-spoiling",
+        "two slots spoilt and six inputs changed in the middle of a batch",
+        _spoiling,
+    ),
     ("cuda-left-out", "a solution that leaves out every third known call", _left_out),
     ("cuda-slower", "a copy with a delay tuned to 2 %", _slower),
     ("cuda-against-itself", "A/A, five rows of 200 MB and more", _itself),
