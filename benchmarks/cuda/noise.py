@@ -85,6 +85,7 @@ def _itself(rows: tuple[Row, ...], budget: Budget, lanes: tuple[Lane, ...]) -> d
     found = told(judgement)
     show(found)
     print(f"  {wall:.1f} s, {inside / wall:.0%} inside timed batches", flush=True)
+    print({name: round(value, 1) for name, value in judgement.seconds.items()}, flush=True)
     sizes = moved(RMS)
     kinds = {
         "device_bound": {row for row, size in sizes.items() if size >= DEVICE_BOUND_BYTES},
@@ -104,6 +105,7 @@ def _itself(rows: tuple[Row, ...], budget: Budget, lanes: tuple[Lane, ...]) -> d
         "groups": groups,
         "spread": spread,
         "wall_seconds": wall,
+        "phase_seconds": dict(judgement.seconds),
         "timed_seconds": inside,
         "device": dict(judgement.device),
     }

@@ -67,6 +67,7 @@ def store(writer: Writer, judgement: Judgement, provenance: Provenance, rules: R
         },
         "prepare_us": dict(judgement.prepare_us),
         "checked_calls": judgement.checked_calls,
+        "seconds": {name: round(value, 3) for name, value in judgement.seconds.items()},
         "device": dict(judgement.device),
         "sandbox": dict(judgement.sandbox),
         "evidence": [row.hash for row in rows],

@@ -49,6 +49,7 @@ from assay.judge.sitting import Progress
 from assay.judge.sitting import RowRecord
 from assay.judge.sitting import SideFailed
 from assay.judge.sitting import Sitting
+from assay.judge.stopwatch import Stopwatch
 from assay.judge.twin import twin_program
 from assay.spec.contract import Convention
 from assay.spec.defences import ALL_DEFENCES
@@ -89,6 +90,8 @@ class Judgement:
     """What was seen of the device in the sitting."""
     sandbox: Mapping[str, bool] = field(default_factory=dict)
     """Which parts of the sandbox held the runners; empty where none was started."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Where the time went, by phase."""
 
 
 class Referee:
@@ -123,6 +126,7 @@ class Referee:
         self._device_report: dict[str, Any] = {}
         self._sandbox: dict[str, bool] = {}
         self._lookout = Lookout(case.candidate)
+        self._watch = Stopwatch()
 
     def _open(self) -> RunnerDevice:
         device = open_judging_device(self._device_name, isolate=self._isolate)
@@ -132,14 +136,19 @@ class Referee:
     def judge(self) -> Judgement:
         """The verdict. A candidate's failure of any kind is a verdict; only a user's mistake or a
         host's lack raises."""
-        with self._open() as device, device.referee_core():
+        with ExitStack() as stack:
+            with self._watch.on("open"):
+                device = stack.enter_context(self._open())
+                stack.enter_context(device.referee_core())
             try:
-                baseline, candidate = self._built(device.target)
+                with self._watch.on("build"):
+                    baseline, candidate = self._built(device.target)
             except ProcessFailure as failure:
                 return self._ended(failed(self._case.rows[0].id, failure))
             device.rows = {row.id: self._source(row, device) for row in self._case.rows}
             with Oracle(device, self._case) as oracle:
-                failure_found = self._examined(device, oracle, baseline, candidate)
+                with self._watch.on("exam"):
+                    failure_found = self._examined(device, oracle, baseline, candidate)
                 if failure_found is not None:
                     return self._ended(failure_found)
                 if self._interpreted(device.target):
@@ -235,7 +244,7 @@ class Referee:
         target = device.target
         twin = twin_program(self._case.task, target) if compiler(target) else None
         if twin is not None:
-            with device.start(twin) as idle:
+            with self._watch.on("calibrate"), device.start(twin) as idle:
                 device.calibrate(idle, self._case.rows[0].id)
         sitting = Sitting(
             device,
@@ -245,9 +254,12 @@ class Referee:
             twin=twin,
             progress=self._report,
             after_row=lambda record, processes: self._check_kept(oracle, record, processes),
+            watch=self._watch,
         )
+        rows = [row.id for row in self._case.rows]
         try:
-            records = sitting.run([row.id for row in self._case.rows], self._lanes, self._budget)
+            with self._watch.on("readings"):
+                records = sitting.run(rows, self._lanes, self._budget)
         except _WrongInTime as found:
             return self._ended(found.verdict)
         except SideFailed as failed_side:
@@ -261,6 +273,12 @@ class Referee:
         self, oracle: Oracle, record: RowRecord, processes: Mapping[Side, Process]
     ) -> None:
         """Compare the timed calls that were kept, of both sides, with the oracle."""
+        with self._watch.on("kept calls"):
+            self._compare_kept(oracle, record, processes)
+
+    def _compare_kept(
+        self, oracle: Oracle, record: RowRecord, processes: Mapping[Side, Process]
+    ) -> None:
         row = next(row for row in self._case.rows if row.id == record.row)
         baseline, candidate = processes[Side.BASELINE], processes[Side.CANDIDATE]
         assert isinstance(baseline, RunnerProcess)
@@ -286,6 +304,11 @@ class Referee:
 
     def _looked_into(self, judgement: Judgement, device: RunnerDevice, oracle: Oracle) -> Judgement:
         """Of a gain: what ran on the device, and whether all of it was needed."""
+        with self._watch.on("afterwards"):
+            looked = self._look_into(judgement, device, oracle)
+        return replace(looked, seconds=dict(self._watch.seconds))
+
+    def _look_into(self, judgement: Judgement, device: RunnerDevice, oracle: Oracle) -> Judgement:
         verdict = judgement.verdict
         if not (self._ablation or verdict.verdict is Status.FASTER):
             return judgement
@@ -338,6 +361,7 @@ class Referee:
             builds=self._builds,
             prepare_us=prepare,
             checked_calls=self._checked,
+            seconds=dict(self._watch.seconds),
             device=self._device_report,
             sandbox=self._sandbox,
         )

@@ -24,6 +24,7 @@ from assay.device import Device
 from assay.device import Process
 from assay.device import Reading
 from assay.device.failure import ProcessFailure
+from assay.judge.stopwatch import Stopwatch
 from assay.spec.lane import Lane
 from assay.spec.rules import Budget
 from assay.spec.rules import Rules
@@ -131,6 +132,7 @@ class Sitting(Generic[P]):
         order: random.Random | None = None,
         progress: Callable[[Progress], None] | None = None,
         after_row: AfterRow | None = None,
+        watch: Stopwatch | None = None,
     ) -> None:
         self._device = device
         self._programs = {
@@ -144,6 +146,7 @@ class Sitting(Generic[P]):
         self._order = order or random.SystemRandom()
         self._progress = progress or (lambda _: None)
         self._after_row = after_row or (lambda record, processes: None)
+        self._watch = watch or Stopwatch()
 
     def run(self, rows: Sequence[str], lanes: Sequence[Lane], budget: Budget) -> list[RowRecord]:
         """Measure all rows in all lanes; records come back in that order, each with a finding."""
@@ -167,7 +170,10 @@ class Sitting(Generic[P]):
 
     def _plan(self, rows: Sequence[str], lanes: Sequence[Lane], budget: Budget) -> list[RowRecord]:
         seconds = budget.per_row(len(rows), len(lanes))
-        with self._device.start(self._programs[Side.BASELINE]) as baseline:
+        with (
+            self._watch.on("plan"),
+            self._device.start(self._programs[Side.BASELINE]) as baseline,
+        ):
             return [
                 RowRecord(row, lane, self._plan_one(row, lane, seconds, baseline))
                 for row in rows
@@ -190,10 +196,12 @@ class Sitting(Generic[P]):
     def _processes(self) -> Iterator[Mapping[Side, Process]]:
         """Three processes that live and die together."""
         with ExitStack() as stack:
-            yield {
-                side: stack.enter_context(self._device.start(program))
-                for side, program in self._programs.items()
-            }
+            with self._watch.on("start"):
+                processes = {
+                    side: stack.enter_context(self._device.start(program))
+                    for side, program in self._programs.items()
+                }
+            yield processes
 
     def _measure(
         self, record: RowRecord, generation: int, processes: Mapping[Side, Process]

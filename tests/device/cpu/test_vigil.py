@@ -125,3 +125,32 @@ def test_in_the_latency_lane_too(device: CpuDevice) -> None:
     with pytest.raises(ProcessFailure) as caught, device.start(program(source)) as process:
         process.time("n4096", Lane.LATENCY, 20, 3)
     assert caught.value.violation is ViolationKind.SLOT_WRITTEN
+
+
+# Eight calls at a time, having said of seven that they are done.
+MERGES = (
+    HONEST
+    + """
+waiting = []
+def twice(x, y, *, bias):
+    if caller() is None:
+        return work(x, y, bias)
+    waiting.append((x, y, bias))
+    if len(waiting) == 8:
+        while waiting:
+            work(*waiting.pop())
+"""
+)
+
+
+def test_a_call_that_is_said_to_be_done_is_seen_to_be_so(device: CpuDevice) -> None:
+    def whole_batch() -> None:
+        with device.start(program(MERGES)) as process:
+            process.time("n4096", Lane.THROUGHPUT, 24, 3)
+
+    with pytest.raises(ProcessFailure) as caught:
+        whole_batch()
+    assert caught.value.violation is ViolationKind.EARLY_RING
+    assert str(caught.value) == "it said that a call was done which was not"
+    device.defences = Defences(rings=False)
+    whole_batch()

@@ -93,12 +93,10 @@ def test_what_somebody_else_changed_is_told_from_a_touch() -> None:
 def test_a_slot_called_again_and_again_is_touched_before_its_last_call() -> None:
     scene = Scene(function(), FEWEST_SLOTS + 4, 80)
     touches = scene.touches()
-    retiring = {found.slot for found in scene.turn.retiring.values()}
-    assert retiring
+    assert touches.gates
+    assert scene.turn.seen_by
     for index in touches.gates:
-        unit = scene.turn.timed[index]
-        assert unit not in scene.turn.timed[index + 1 :]
-        assert unit not in retiring
+        assert scene.turn.timed[index] not in scene.turn.timed[index + 1 :]
 
 
 def test_no_more_of_them_than_allowed() -> None:

@@ -96,8 +96,10 @@ _TRAITS = {
 _MOST_ARENA = 8 << 30
 _ARENA_SHARE = 8
 """Of the free memory, one part of so many for each runner."""
-_ROTATION_BYTES = 1 << 30
-"""What the slots of a large row are together: a cache holds a small part of it."""
+_LEAST_ARENA = 1 << 30
+_ROTATION_BYTES = 4 << 30
+"""What the slots of a large row are together: a cache holds a small part of it, and there are so
+many calls from one of a slot to its next that the referee can keep up with seeing them made."""
 _GRAPH_CALLS = 16
 """In one graph, so that its launch is a small part of it."""
 _HOST_BYTES = 24 << 30
@@ -176,7 +178,7 @@ class CudaDevice(RunnerDevice):
             source.row,
             wanted,
             least_bytes=3 * self.properties.l2_bytes,
-            usual_bytes=_ROTATION_BYTES,
+            usual_bytes=min(_ROTATION_BYTES, probes.arena_bytes),
             fewest=FEWEST_SLOTS,
             most_bytes=probes.arena_bytes,
         )
@@ -299,7 +301,7 @@ class _Probes:
         torch.cuda.empty_cache()
         free_bytes, _ = torch.cuda.mem_get_info()
         self.arena_bytes = min(_MOST_ARENA, free_bytes // _ARENA_SHARE) >> 21 << 21
-        if self.arena_bytes < _ROTATION_BYTES:
+        if self.arena_bytes < _LEAST_ARENA:
             raise UnavailableError(
                 f"{free_bytes >> 20} MiB are free on the device, too little to judge there",
                 next_step="end what holds its memory; nvidia-smi lists it",

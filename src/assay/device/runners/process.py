@@ -236,7 +236,9 @@ class RunnerProcess(Process):
         self, session: Session, turn: Turn, lane: Lane, poison: Poison
     ) -> StreamVigil | SingleVigil:
         kind = SingleVigil if lane is Lane.LATENCY else StreamVigil
-        watched = Watched(poison, self.device.defences, self.device.most_touches(lane))
+        watched = Watched(
+            poison, self.device.defences, self.device.most_touches(lane), self.device.queues_calls
+        )
         return kind(self.memory, session, turn, self._lot, watched)
 
     def _timed(self, session: Session, vigil: StreamVigil | SingleVigil, lane: Lane) -> Reading:

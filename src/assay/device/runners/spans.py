@@ -57,28 +57,35 @@ class Spans:
         self._layout = layout
         self._poison = poison
         self._lot = lot
+        self._places = [
+            place
+            for place in layout.written()
+            if place.tensor.elements * place.tensor.dtype.itemsize >= FEWEST_BYTES
+        ]
+        self._pieces = {place.argument.name: Pieces(place.tensor) for place in self._places}
+
+    @property
+    def shows_poison(self) -> bool:
+        """Whether what `spoilt` draws is of an output."""
+        return bool(self._places) and self._places[0].argument.role is Role.OUTPUT
 
     def of(self, *slots: int) -> list[Span]:
         """One in each written argument of each slot."""
-        return [self._piece(p, slot, READ_BYTES) for slot in slots for p in self._places()]
+        return [self._piece(p, slot, READ_BYTES) for slot in slots for p in self._places]
 
     def spoilt(self, slot: int) -> Span | None:
         """A piece of a slot's first written argument with the bytes that it has before any call:
         written there again, only another call of that slot can make them go away."""
-        for place in self._places():
-            output = place.argument.role is Role.OUTPUT
-            return self._piece(place, slot, _SPOILT_BYTES if output else _CHANGED_BYTES)
-        return None
+        if not self._places:
+            return None
+        return self.first_output(slot, _SPOILT_BYTES if self.shows_poison else _CHANGED_BYTES)
 
-    def _places(self) -> list[Place]:
-        return [
-            place
-            for place in self._layout.written()
-            if place.tensor.elements * place.tensor.dtype.itemsize >= FEWEST_BYTES
-        ]
+    def first_output(self, slot: int, most: int) -> Span:
+        """A piece of the first argument that a call writes, where there is one to be seen."""
+        return self._piece(self._places[0], slot, most)
 
     def _piece(self, place: Place, slot: int, most: int) -> Span:
-        offset, count = Pieces(place.tensor).draw(most, self._lot)
+        offset, count = self._pieces[place.argument.name].draw(most, self._lot)
         start = self._layout.start(place, slot) + offset
         if place.argument.role is Role.OUTPUT:
             return Span(start, bytes([self._poison.byte]) * count, True)

@@ -79,10 +79,9 @@ def _can_change(place: Place) -> bool:
 
 
 def _last_calls(layout: RowLayout, turn: Turn) -> Mapping[int, int]:
-    """The unit that has its last call at each index. Not those that retire, which must be called
-    again with nothing new; where a call changes content, only those that are called once."""
-    retiring = {found.slot for found in turn.retiring.values()}
-    last = {unit: index for index, unit in enumerate(turn.timed) if unit not in retiring}
+    """The unit that has its last call at each index; where calls change content, only those that
+    are called once."""
+    last = {unit: index for index, unit in enumerate(turn.timed)}
     if any(place.argument.role is Role.INOUT for place in layout.places.values()):
         once = set(turn.called_once)
         last = {unit: at for unit, at in last.items() if once.issuperset(turn.slots_of(unit))}

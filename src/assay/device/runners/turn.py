@@ -1,11 +1,16 @@
-"""A turn: which slots one batch calls, in which order, and what is done to them on the way.
+"""A turn: which slots one batch calls, in which order, and when it is seen that calls were made.
 
 Where there is room each call has a slot of its own. Where a row is too large for that, slots are
-called again and again, and a solution might leave out a call whose answer already lies there. So
-some slots *retire*: after one of their calls was seen to be done (by a marker, a slot called only
-once and right after it), a piece of their output is spoilt, and one more call must mend it.
+called again and again. A solution might then leave out a call whose answer already lies there, or
+hold calls back and make only the last of each slot. So a piece of the output is spoilt before some
+calls, drawn by lot, and some calls later, drawn too, no more is revealed until it has been mended:
 
-    … s m … (m is written, so s was: spoil s) … s … and never again
+    … s … … … (s is mended, so go on) … … s …
+      |
+      spoilt before this call
+
+Two calls of a slot lie at least half a round apart, which is more than can ever be under way
+without having been seen. What is held back must then all be made, whichever slot it was.
 
 In the graph lane what is called is not a slot but a unit of several, captured in one graph: the
 launch of a graph costs more than a small kernel does.
@@ -24,23 +29,9 @@ UNCALLED = 2
 """Slots of each window that no call is given: they must keep their poison."""
 LAST = 2
 """Slots called once, at the very end: what is read to see that a batch is over."""
-RETIRING = 2
-FEWEST_SLOTS = UNCALLED + LAST + RETIRING + 4
-_PATIENCE = 8
-"""Calls between the one that is spoilt and the one that mends it, so that the device has work
-while the referee looks; fewer where a batch is short."""
-
-
-@dataclass(frozen=True)
-class Retirement:
-    """One slot's last call but one, and its last."""
-
-    slot: int
-    marker: int
-    call: int
-    """Index among the timed calls; the marker is called right after it."""
-    last_call: int
-    """Before this one is revealed the slot's output is spoilt."""
+FEWEST_SLOTS = UNCALLED + LAST + 10
+_FEWEST_WAITING = 2
+"""Calls that are under way while the referee looks, so that the device has work."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +43,9 @@ class Turn:
     uncalled: tuple[int, ...]
     warm: tuple[int, ...]
     timed: tuple[int, ...]
-    retiring: Mapping[int, Retirement] = field(default_factory=dict)
-    """By the index of the last call."""
+    seen_by: Mapping[int, int] = field(default_factory=dict)
+    """By the index of a call before which its slot is spoilt, that of the call which is not
+    revealed before the slot has been mended."""
     size: int = 1
 
     def slots_of(self, *units: int) -> tuple[int, ...]:
@@ -100,56 +92,41 @@ def _rotated(
 ) -> Turn:
     uncalled = tuple(order[:UNCALLED])
     last = order[UNCALLED : UNCALLED + LAST]
-    markers = order[UNCALLED + LAST : UNCALLED + LAST + RETIRING]
-    others = order[UNCALLED + LAST + RETIRING :]
+    others = order[UNCALLED + LAST :]
     length = max(launches - LAST, 0)
-    retiring = _retirements(lot.sample(others, RETIRING), markers, length, lot)
-    body = _body(others, retiring, length, lot)
     return Turn(
         window,
         uncalled,
         warm=tuple(_endless(others, warm, lot)),
-        timed=(*body, *last)[-launches:],
-        retiring={found.last_call: found for found in retiring},
+        timed=(*_body(others, length, lot), *last)[-launches:],
+        seen_by=_evidence(len(others), length, lot),
         size=size,
     )
 
 
-def _retirements(
-    slots: Sequence[int], markers: Sequence[int], length: int, lot: random.Random
-) -> list[Retirement]:
-    """One in each of as many stretches of the batch as there are slots that retire."""
-    stretch = length // len(slots)
-    patience = min(_PATIENCE, stretch // 4)
-    if patience < 1:
-        return []
-    found = []
-    for number, (slot, marker) in enumerate(zip(slots, markers, strict=True)):
-        first = number * stretch + lot.randrange(stretch - patience - 2)
-        found.append(Retirement(slot, marker, first, first + 1 + patience))
-    return found
-
-
-def _body(
-    slots: Sequence[int], retiring: Sequence[Retirement], length: int, lot: random.Random
-) -> list[int]:
-    """Slots round and round in random order, with the places of the retirements filled first."""
-    fixed: dict[int, int] = {}
-    leaves: dict[int, int] = {}
-    for found in retiring:
-        fixed |= {found.call: found.slot, found.call + 1: found.marker, found.last_call: found.slot}
-        leaves[found.slot] = found.call
+def _body(slots: Sequence[int], length: int, lot: random.Random) -> list[int]:
+    """Round and round, one half of the slots in random order and then the other, so that two calls
+    of one slot are more than half a round apart."""
+    half = len(slots) // 2
     body: list[int] = []
-    bag: list[int] = []
     while len(body) < length:
-        if len(body) in fixed:
-            body.append(fixed[len(body)])
-            continue
-        bag = bag or lot.sample(slots, len(slots))
-        slot = bag.pop()
-        if len(body) < leaves.get(slot, length):
-            body.append(slot)
-    return body
+        body += lot.sample(slots[:half], half)
+        body += lot.sample(slots[half:], len(slots) - half)
+    return body[:length]
+
+
+def _evidence(slots: int, length: int, lot: random.Random) -> dict[int, int]:
+    """Which calls are seen to be made, and before which others: from one of them to the next, and
+    from there to where it must have been seen, it is no more than half a round. Where a runner is
+    kept waiting says little of which call is waited for: it may be any in twice the longest gap."""
+    waiting = max(_FEWEST_WAITING, slots // 12)
+    gap = max(1, (slots // 2 - waiting) // 3)
+    found: dict[int, int] = {}
+    at = lot.randrange(gap)
+    while at < length:
+        found[at] = at + waiting + lot.randint(0, 2 * gap)
+        at += lot.randint((gap + 1) // 2, gap)
+    return found
 
 
 def _endless(slots: Sequence[int], count: int, lot: random.Random) -> list[int]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from assay.device.failure import violation
 from assay.device.runners.batch import Gate
 from assay.device.runners.memory import Memory
+from assay.device.runners.prompt import prompt_gates
 from assay.device.runners.session import Session
 from assay.device.runners.spans import Span
 from assay.device.runners.spans import Spans
@@ -26,6 +27,10 @@ from assay.device.runners.witness import Witness
 from assay.spec.defences import Defences
 from assay.spec.status import ViolationKind
 
+_SECONDS = 0.05
+_QUEUED_SECONDS = 2.0
+"""How long a call that is under way is waited for."""
+
 
 @dataclass(frozen=True)
 class Watched:
@@ -34,6 +39,8 @@ class Watched:
     poison: Poison
     defences: Defences
     most_touches: int
+    queues_calls: bool
+    """Whether a call returns before its work is done."""
 
 
 class Vigil:
@@ -51,25 +58,30 @@ class Vigil:
         self._lot = lot
         most = watched.most_touches if self.defences.content else 0
         self.touches = Touches(memory, session.layout, session.pools, turn, lot, most)
-        self.witness = Witness(memory, session.layout, turn, lot)
+        looks = self.defences.uncalled_slots or self.defences.rings
+        self._witness = Witness(memory, session.layout, turn, lot) if looks else None
 
     def ready(self) -> None:
         """The warm calls are done, and no other has been revealed."""
-        if self.defences.uncalled_slots and self.witness.wrote_ahead():
+        if self._witness is None or not self.defences.uncalled_slots:
+            return
+        if self._witness.wrote_ahead():
             raise violation(
                 ViolationKind.SLOT_WRITTEN, "it wrote a slot before it was given the call"
             )
 
     def rung(self) -> None:
         """The clock has just stopped."""
-        self.witness.ring()
+        if self._witness is not None:
+            self._witness.ring()
 
     def answered(self) -> None:
         """The runner is asleep again."""
         session, turn, defences = self._session, self.turn, self.defences
-        problem = self.witness.problem()
-        if problem is not None and defences.rings:
-            raise violation(ViolationKind.EARLY_RING, problem)
+        if self._witness is not None and defences.rings:
+            problem = self._witness.problem()
+            if problem is not None:
+                raise violation(ViolationKind.EARLY_RING, problem)
         for slot in turn.slots_of(*turn.uncalled):
             if defences.uncalled_slots and not session.views.untouched(slot, self._poison):
                 raise violation(
@@ -102,10 +114,15 @@ class StreamVigil(Vigil):
         super().__init__(memory, session, turn, lot, watched)
         self._last = self.spans.of(*turn.last_slots)
         self._seen: list[bytes] = []
-        self.spoiler = Spoiler(self.spans, lot)
+        seconds = _QUEUED_SECONDS if watched.queues_calls else _SECONDS
+        self.spoiler = Spoiler(self.spans, lot, seconds)
         self.gates: dict[int, Gate] = dict(self.touches.gates)
-        for index, spoil in self.spoiler.gates(turn).items():
+        spoilt = self.spoiler.gates(turn) if self.defences.skipped_calls else {}
+        for index, spoil in spoilt.items():
             self.gates[index] = _both(spoil, self.gates.get(index))
+        if self.defences.rings and not watched.queues_calls:
+            for index, see in prompt_gates(self.spans, turn, lot).items():
+                self.gates[index] = _both(see, self.gates.get(index))
 
     def close(self) -> None:
         """At the ring, on the clock: reading more than this would be part of the batch."""
@@ -114,10 +131,9 @@ class StreamVigil(Vigil):
     def rung(self) -> None:
         super().rung()
         seen = self._seen + [span.read(self.spans.memory) for span in self._last[1:]]
-        unmended = self.spoiler.unmended()
+        if self.defences.skipped_calls:
+            self.spoiler.check()
         self.judge_ring(self._last, seen)
-        if unmended and self.defences.skipped_calls:
-            raise violation(ViolationKind.SKIPPED_CALL, "it left out a call of a known slot")
 
 
 class SingleVigil(Vigil):
