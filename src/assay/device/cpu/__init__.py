@@ -30,7 +30,7 @@ _MEMORY_BYTES = 3 << 30
 _MOST_WAITING = 0.01
 """A batch whose runner waited for its core longer than this share of it is disturbed."""
 
-_TOUCHES = 48
+_TOUCHES = 24
 """Inputs that change in the middle of a batch: of more calls, this many drawn by lot."""
 _HIDDEN_US = 40.0
 """Work that can still be done after the ring and before all slots have been looked at."""

@@ -1,6 +1,7 @@
-"""Prompt: where a call that has returned is done, each is seen to be so before another is revealed.
+"""Prompt: where a call that has returned is done, some are seen to be so before more is revealed.
 
 A runner that says so without having worked could be shown a whole batch and do it in one piece.
+Which calls are looked at is drawn by lot for every batch.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from assay.spec.status import ViolationKind
 
 AHEAD = 2
 """When a call is revealed, the one so many before it has been said to be done."""
+_LOOKS = 32
 _BYTES = 64
 _PATIENCE_SECONDS = 0.002
 """For what was written to arrive on another core; work that is done in it is not gained."""
@@ -28,7 +30,8 @@ def prompt_gates(spans: Spans, turn: Turn, lot: random.Random) -> dict[int, Gate
         return {}
     fresh = set(turn.called_once)
     gates: dict[int, Gate] = {}
-    for index in range(AHEAD, len(turn.timed)):
+    later = range(AHEAD, len(turn.timed))
+    for index in lot.sample(later, min(_LOOKS, len(later))):
         slot = lot.choice(turn.slots_of(turn.timed[index - AHEAD]))
         if slot in fresh:
             gates[index] = _gate(spans, spans.first_output(slot, _BYTES))
