@@ -105,3 +105,14 @@ def test_in_the_latency_lane_every_ring_is_looked_at(device: CpuDevice) -> None:
     )
     failure = failure_of(device, source, Lane.LATENCY)
     assert failure.violation is ViolationKind.EARLY_RING
+
+
+def test_where_calls_do_not_queue_the_host_paces_them(
+    device: CpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with device.start(program(PLAIN)) as process:
+        assert process.host_share("n4096", Lane.THROUGHPUT) == 1.0
+        # Asked all the same, the last call is issued after the others and before the batch ends.
+        monkeypatch.setattr(device, "queues_calls", True)
+        assert 0.0 < process.host_share("n4096", Lane.THROUGHPUT) < 1.0
+        assert process.host_share("n4096", Lane.LATENCY) == 1.0

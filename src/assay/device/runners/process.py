@@ -96,15 +96,8 @@ class RunnerProcess(Process):
         return Exam(before, tuple(session.outputs(slot) for slot in slots))
 
     def time(self, row: str, lane: Lane, launches: int, warm_launches: int) -> Reading:
-        source = self.device.rows[row]
-        wanted = slots_wanted(launches, warm_launches)
-        slots = self.device.slots_for(source, wanted, lane)
-        session = self._session(f"{row}-{slots}", source, slots)
-        self._enter(session, source)
         poison = Poison.fresh()
-        size = self.device.calls_a_launch(lane, slots)
-        turn = deal(session.next_window(wanted), launches, warm_launches, self._lot, size)
-        session.renew(poison, turn.window, anew=self.device.defences.content)
+        session, turn = self._dealt(row, lane, launches, warm_launches, poison)
         self.vigil = vigil = self._vigil(session, turn, lane, poison)
         self.device.hand_over()
         before = self.device.settle(self.runner)
@@ -119,14 +112,7 @@ class RunnerProcess(Process):
     def host_share(self, row: str, lane: Lane) -> float:
         if lane is Lane.LATENCY or not self.device.queues_calls:
             return 1.0
-        source = self.device.rows[row]
-        slots = self.device.slots_for(source, slots_wanted(_SHARE_LAUNCHES, _SHARE_WARM), lane)
-        session = self._session(f"{row}-{slots}", source, slots)
-        self._enter(session, source)
-        size = self.device.calls_a_launch(lane, slots)
-        window = session.next_window(slots)
-        turn = deal(window, _SHARE_LAUNCHES, _SHARE_WARM, self._lot, size)
-        session.renew(Poison.fresh(), turn.window)
+        session, turn = self._dealt(row, lane, _SHARE_LAUNCHES, _SHARE_WARM, Poison.fresh())
         self.device.hand_over()
         first = self._announce(session, turn, _MODES[lane])
         issued: list[int] = []
@@ -211,6 +197,20 @@ class RunnerProcess(Process):
         self.runner.ask({"do": "bind", "row": session.name}, CALL_SECONDS)
 
     # -- the batch
+
+    def _dealt(
+        self, row: str, lane: Lane, launches: int, warm: int, poison: Poison
+    ) -> tuple[Session, Turn]:
+        """A turn over a window of the row's slots, with new content and poison in them."""
+        source = self.device.rows[row]
+        wanted = slots_wanted(launches, warm)
+        slots = self.device.slots_for(source, wanted, lane)
+        session = self._session(f"{row}-{slots}", source, slots)
+        self._enter(session, source)
+        size = self.device.calls_a_launch(lane, slots)
+        turn = deal(session.next_window(wanted), launches, warm, self._lot, size)
+        session.renew(poison, turn.window, anew=self.device.defences.content)
+        return session, turn
 
     def _announce(self, session: Session, turn: Turn, mode: str, nothing: bool = False) -> int:
         """Have the runner do its warm calls; returns the number of the first timed one."""
