@@ -14,8 +14,7 @@ is by default what the default rules plan until their first look, when a clear w
 
 Off means off: the switches of `assay.spec.defences`, and timed calls that were kept are not
 compared either, since that switch alone only ignores what the comparison finds. What stays both
-ways is what the protocol of a batch reads and writes by itself: outputs looked at when it rings,
-slots spoilt in the middle.
+ways is the last outputs, read when a batch rings: that is how its clock is stopped.
 """
 
 from __future__ import annotations
