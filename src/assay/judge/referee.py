@@ -29,6 +29,7 @@ from assay.judge.accounts import conviction
 from assay.judge.accounts import take_accounts
 from assay.judge.afterwards import with_ablation
 from assay.judge.afterwards import with_account
+from assay.judge.blame import culprit
 from assay.judge.build import Build
 from assay.judge.build import build
 from assay.judge.build import check_flags
@@ -263,11 +264,18 @@ class Referee:
         except _WrongInTime as found:
             return self._ended(found.verdict)
         except SideFailed as failed_side:
-            if failed_side.side is not Side.CANDIDATE:
-                raise UsageError(str(failed_side), where=self._case.task.name) from None
-            return self._ended(failed(failed_side.row, failed_side.failure, failed_side.lane))
+            return self._ended(self._blamed(device, failed_side))
         self._device_report = device.report()
         return self._looked_into(self._concluded(records, device), device, oracle)
+
+    def _blamed(self, device: RunnerDevice, found: SideFailed) -> RowVerdict:
+        if found.side is Side.CANDIDATE:
+            return failed(found.row, found.failure, found.lane)
+        baseline, candidate = self._programs["baseline"], self._programs["candidate"]
+        guilt = culprit(device, baseline, candidate, found.row, found.lane)
+        if guilt is None:
+            raise UsageError(str(found), where=self._case.task.name) from None
+        return failed(found.row, guilt, found.lane)
 
     def _check_kept(
         self, oracle: Oracle, record: RowRecord, processes: Mapping[Side, Process]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from assay.device.runners import rest
 from assay.device.runners.rest import Rest
 from assay.device.runners.rest import processor_nanoseconds
 
@@ -68,6 +69,29 @@ def test_work_in_a_rest_is_seen(kind: str) -> None:
 def test_a_rest_that_is_one_is_let_be() -> None:
     with waiting("import time\ntime.sleep(0.3)") as process:
         assert worked(process) == 0
+
+
+def test_a_little_work_is_an_accident_once_and_no_accident_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    used = iter(range(0, 1 << 40, 5_000_000))
+    monkeypatch.setattr(rest, "processor_nanoseconds", lambda pid: next(used))
+    watched = Rest(1)
+    found = []
+    for _ in range(5):
+        watched.begin()
+        found.append(watched.end())
+    assert found == [0, 0, 0, 5_000_000, 5_000_000]
+
+
+def test_accidents_that_are_far_apart_stay_accidents(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = [0]
+    monkeypatch.setattr(rest, "processor_nanoseconds", lambda pid: at[0])
+    watched = Rest(1)
+    for number in range(100):
+        watched.begin()
+        at[0] += 5_000_000 if number % 8 == 0 else 0
+        assert watched.end() == 0
 
 
 def test_without_a_beginning_there_is_no_rest() -> None:

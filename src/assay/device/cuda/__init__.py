@@ -93,7 +93,7 @@ _TRAITS = {
         resolution=1e-6,
     ),
 }
-_MOST_ARENA = 8 << 30
+_MOST_ARENA = 16 << 30
 _ARENA_SHARE = 8
 """Of the free memory, one part of so many for each runner."""
 _LEAST_ARENA = 1 << 30

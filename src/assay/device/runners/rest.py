@@ -10,11 +10,17 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import deque
 
 LEAST_NANOSECONDS = 2_000_000
 """What going to sleep may take, a collection of garbage included."""
 SHARE = 0.01
 """Of a longer rest, what may be used: threads of libraries wake now and then."""
+CERTAIN_NANOSECONDS = 25_000_000
+"""Beyond this nobody has just been slow to fall asleep. Below it once may be an accident: while
+another guest of the machine has the core, the kernel counts on for who is on it."""
+_REMEMBERED, _TOO_OFTEN = 16, 4
+"""But not so often, of so many rests."""
 
 
 def processor_nanoseconds(pid: int) -> int:
@@ -44,16 +50,19 @@ class Rest:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._begun: tuple[int, int] | None = None
+        self._broken: deque[bool] = deque(maxlen=_REMEMBERED)
 
     def begin(self) -> None:
         self._begun = (time.monotonic_ns(), processor_nanoseconds(self._pid))
 
     def end(self) -> int:
-        """Nanoseconds that it worked beyond what a rest allows; 0 for a rest that was one."""
+        """Nanoseconds that it worked in a rest, where that is to be held against it; else 0."""
         if self._begun is None:
             return 0
         since, used = self._begun
         self._begun = None
         worked = processor_nanoseconds(self._pid) - used
-        allowed = LEAST_NANOSECONDS + SHARE * (time.monotonic_ns() - since)
-        return worked if worked > allowed else 0
+        usual = SHARE * (time.monotonic_ns() - since)
+        self._broken.append(worked > usual + LEAST_NANOSECONDS)
+        certain = worked > usual + CERTAIN_NANOSECONDS
+        return worked if certain or sum(self._broken) >= _TOO_OFTEN else 0
