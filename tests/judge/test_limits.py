@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from assay.judge import blocks
 from assay.judge import limits
+from assay.judge.blocks import Outputs
 from assay.judge.contents import data
 from assay.judge.limits import Limits
 from assay.judge.limits import check
@@ -122,10 +123,9 @@ def test_a_large_element_does_not_excuse_small_ones() -> None:
     assert miss is not None
     assert miss.first_bad_index == (5,)
     # With the absolute scale alone, the design's two rules, nothing would be seen.
-    limits = Limits.of(truth, baseline, DEFAULT)
+    limits = Limits.of(Outputs(truth, baseline, candidate), DEFAULT)
     assert [scale.unit for scale in limits.scales] == ["one", "ulp"]
-    absolute = replace(limits, scales=limits.scales[:1])
-    assert absolute.miss(truth, baseline, candidate) is None
+    assert replace(limits, scales=limits.scales[:1]).miss() is None
 
 
 def test_where_the_baseline_cancels_the_slice_is_the_unit() -> None:
@@ -133,13 +133,26 @@ def test_where_the_baseline_cancels_the_slice_is_the_unit() -> None:
     truth = doubles([1.0, 2.0**-20, 2.0**20, 2.0**20]).reshape(2, 2)
     baseline = truth.float()
     baseline[0, 1] += 2.0**-23
-    limits = Limits.of(truth, baseline, DEFAULT)
+    limits = Limits.of(Outputs(truth, baseline, baseline), DEFAULT)
     assert [scale.unit for scale in limits.scales] == ["one", "slice_ulp"]
+
+
+def test_a_slice_wider_than_a_block_has_one_largest_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_BLOCK_ELEMENTS", 2)
+    # The error of the first element is one ulp of the last, two blocks on.
+    truth = doubles([2.0**-20] * 4 + [1.0])
+    baseline = truth.float()
+    baseline[0] += 2.0**-23
+    limits = Limits.of(Outputs(truth, baseline, baseline), DEFAULT)
+    assert [scale.unit for scale in limits.scales] == ["one", "slice_ulp"]
+    assert limits.scales[1].baseline.worst == 1.0
+    assert limits.scales[1].baseline.count == 5
 
 
 def test_where_no_unit_fits_the_baseline_only_absolute_errors_count() -> None:
     truth = doubles([1e-3, 1.0])
-    limits = Limits.of(truth, singles([2e-3, 1.1]), DEFAULT)
+    baseline = singles([2e-3, 1.1])
+    limits = Limits.of(Outputs(truth, baseline, baseline), DEFAULT)
     assert [scale.unit for scale in limits.scales] == ["one"]
     assert limits.scales[0].largest == pytest.approx(0.2, rel=1e-6)
 
@@ -173,6 +186,13 @@ def test_nan_and_infinity_stand_where_the_truth_has_them(
     half = torch.tensor(candidate, dtype=torch.float16)
     miss = check(right, right.to(torch.float16), half, Tolerance(rms_factor=1.25))
     assert (miss.why if miss else None) == why
+
+
+def test_infinity_is_due_where_the_baseline_has_a_number_too() -> None:
+    half = torch.tensor([65504.0, 1.0], dtype=torch.float16)
+    miss = check(doubles([1e6, 1.0]), half, half.clone(), DEFAULT)
+    assert miss is not None
+    assert (miss.first_bad_index, miss.why) == ((0,), "infinity is due here")
 
 
 def test_where_the_baseline_breaks_down_a_candidate_may_be_right_or_break_down_alike() -> None:

@@ -18,7 +18,7 @@ from assay.device.runners import RunnerProcess
 from assay.spec.lane import Lane
 from assay.spec.status import ViolationKind
 
-_TURNS = 8
+_TURNS = 24
 _BATCH_NANOSECONDS = 40_000_000
 _MOST_LAUNCHES = 1024
 _WARM = 8

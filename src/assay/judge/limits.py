@@ -30,7 +30,8 @@ from typing import Self
 import torch
 
 from assay.judge.blocks import Block
-from assay.judge.blocks import blocks_of
+from assay.judge.blocks import Outputs
+from assay.judge.blocks import Sum
 from assay.judge.miss import Miss
 from assay.judge.miss import exact_miss
 from assay.judge.miss import miss_at
@@ -56,70 +57,102 @@ def check(
         return exact_miss(baseline, candidate, "bits differ from the baseline's")
     if not candidate.dtype.is_floating_point:
         return exact_miss(truth, candidate, "a whole number differs from the truth")
-    return Limits.of(truth, baseline, tolerance).miss(truth, baseline, candidate)
+    return Limits.of(Outputs(truth, baseline, candidate), tolerance).miss()
 
 
-@dataclass(frozen=True)
 class Scale:
-    """A measure of error, and what it allows; `unit` names what an error is divided by."""
+    """Both outputs' errors in one unit, and what the baseline's allow."""
 
-    unit: str
-    largest: float
-    rms: float
-    baseline_rms: float
+    def __init__(self, unit: str, tolerance: Tolerance) -> None:
+        self.unit = unit
+        self.baseline = Sum()
+        self.candidate = Sum()
+        self._tolerance = tolerance
+        self._ulps = Sum()
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.baseline.worst <= _TRUSTED_UNITS
+
+    @property
+    def largest(self) -> float:
+        return self._tolerance.maximum_factor * self.baseline.worst
+
+    @property
+    def rms(self) -> float:
+        one_ulp = 1.0 if self.unit == "ulp" else self._ulps.rms
+        return max(
+            self._tolerance.rms_factor * self.baseline.rms,
+            self._tolerance.maximum_ulps / 2 * one_ulp,
+        )
+
+    def add(self, block: Block) -> None:
+        counts = block.baseline_counts
+        self.baseline.add(block.in_unit(block.baseline_errors, self.unit), counts)
+        self.candidate.add(block.in_unit(block.candidate_errors, self.unit), block.candidate_counts)
+        if self.unit != "ulp":
+            self._ulps.add(block.in_unit(block.ulp, self.unit), counts)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one baseline output allows; the first scale is absolute and always there."""
+    """What the baseline's errors allow; the first scale is absolute and always there."""
 
+    outputs: Outputs
     tolerance: Tolerance
     scales: tuple[Scale, ...]
 
     @classmethod
-    def of(cls, truth: torch.Tensor, baseline: torch.Tensor, tolerance: Tolerance) -> Self:
-        tallies = {unit: _Tally() for unit in _UNITS}
-        for block in blocks_of(truth, baseline):
-            for unit, tally in tallies.items():
-                tally.add(block, block.unit(unit))
-        scales = [tallies["one"].scale("one", tolerance)]
-        for unit in ("ulp", "slice_ulp"):
-            if tallies[unit].worst <= _TRUSTED_UNITS:
-                scales.append(tallies[unit].scale(unit, tolerance))
-                break
-        return cls(tolerance=tolerance, scales=tuple(scales))
+    def of(cls, outputs: Outputs, tolerance: Tolerance) -> Self:
+        one, in_ulps, in_slice_ulps = (Scale(unit, tolerance) for unit in _UNITS)
+        for block in outputs.blocks():
+            one.add(block)
+            if in_ulps.is_trusted:
+                in_ulps.add(block)
+        if in_ulps.is_trusted:
+            return cls(outputs, tolerance, (one, in_ulps))
+        for block in outputs.blocks():
+            if in_slice_ulps.is_trusted:
+                in_slice_ulps.add(block)
+        if in_slice_ulps.is_trusted:
+            return cls(outputs, tolerance, (one, in_slice_ulps))
+        return cls(outputs, tolerance, (one,))
 
-    def miss(
-        self, truth: torch.Tensor, baseline: torch.Tensor, candidate: torch.Tensor
-    ) -> Miss | None:
-        candidate = candidate.contiguous()
-        sums = {scale.unit: 0.0 for scale in self.scales}
-        wrong, count, first, why = 0, 0, -1, ""
-        for block in blocks_of(truth, baseline):
-            values = block.part(candidate)
-            bad = self._bad(block, values)
-            if bad_here := int(bad.sum()):
-                if not wrong:
-                    at = int(torch.argmax(bad.flatten().to(torch.uint8)))
-                    first, why = block.start + at, self._why(block, values, at)
-                wrong += bad_here
-            errors, counted = block.errors(values)
-            count += int(counted.sum())
-            for unit in sums:
-                sums[unit] += float((errors / block.unit(unit)).square_().sum())
-        if wrong:
-            return miss_at(first, wrong, truth, candidate, why)
-        if not _has_many_values(truth):
-            return None
+    def miss(self) -> Miss | None:
+        if not self._all_are_good():
+            miss = self._first_bad()
+            if miss is not None:
+                return miss
         for scale in self.scales:
-            rms = math.sqrt(sums[scale.unit] / count) if count else 0.0
-            if rms > scale.rms:
-                return self._rms_miss(truth, baseline, candidate, scale, rms)
+            if scale.candidate.rms > scale.rms and _has_many_values(self.outputs.truth):
+                return self._rms_miss(scale)
         return None
 
-    def _bad(self, block: Block, values: torch.Tensor) -> torch.Tensor:
-        error = (values - block.truth).abs_()
-        good = error <= self._allowed(block)
+    def _all_are_good(self) -> bool:
+        """Whether the worst errors alone show that no element is bad; else each has to be seen."""
+        if self.scales[0].candidate.count < self.outputs.candidate.numel():
+            return False
+        return all(scale.candidate.worst <= scale.largest for scale in self.scales) or any(
+            scale.unit == "ulp" and scale.candidate.worst <= self.tolerance.maximum_ulps
+            for scale in self.scales
+        )
+
+    def _first_bad(self) -> Miss | None:
+        wrong, first, why = 0, -1, ""
+        for block in self.outputs.blocks():
+            bad = self._bad(block)
+            if bad_here := int(bad.sum()):
+                if not wrong:
+                    at = _first(bad)
+                    first, why = block.start + at, self._why(block, at)
+                wrong += bad_here
+        if not wrong:
+            return None
+        return miss_at(first, wrong, self.outputs.truth, self.outputs.candidate, why)
+
+    def _bad(self, block: Block) -> torch.Tensor:
+        values = block.candidate
+        good = block.candidate_errors <= self._allowed(block)
         ulps = self.tolerance.maximum_ulps * block.ulp
         at_border = (values.clamp(-block.beyond, block.beyond) - block.truth).abs_() <= ulps
         infinite = values.isinf()
@@ -137,8 +170,8 @@ class Limits:
             allowed = torch.minimum(allowed, scale.largest * block.unit(scale.unit))
         return torch.maximum(allowed, self.tolerance.maximum_ulps * block.ulp)
 
-    def _why(self, block: Block, values: torch.Tensor, at: int) -> str:
-        due, value = float(block.truth.flatten()[at]), float(values.flatten()[at])
+    def _why(self, block: Block, at: int) -> str:
+        due, value = float(block.truth.flatten()[at]), float(block.candidate.flatten()[at])
         if math.isnan(due):
             return "a number where NaN is due"
         if math.isnan(value):
@@ -150,27 +183,26 @@ class Limits:
         allowed = float(self._allowed(block).flatten()[at])
         return f"off by {plain(abs(value - due))} where {plain(allowed)} is allowed"
 
-    def _rms_miss(
-        self,
-        truth: torch.Tensor,
-        baseline: torch.Tensor,
-        candidate: torch.Tensor,
-        scale: Scale,
-        rms: float,
-    ) -> Miss:
+    def _rms_miss(self, scale: Scale) -> Miss:
         """No element is wrong by itself: told by those whose error is above the allowed RMS."""
         wrong, first = 0, -1
-        for block in blocks_of(truth, baseline):
-            errors, _ = block.errors(block.part(candidate))
-            above = errors > scale.rms * block.unit(scale.unit)
+        for block in self.outputs.blocks():
+            above = block.candidate_errors > scale.rms * block.unit(scale.unit)
+            if block.candidate_counts is not None:
+                above &= block.candidate_counts
             if above_here := int(above.sum()):
                 if not wrong:
-                    first = block.start + int(torch.argmax(above.flatten().to(torch.uint8)))
+                    first = block.start + _first(above)
                 wrong += above_here
-        why = f"RMS error {plain(rms)} where {plain(scale.rms)} is allowed"
-        if scale.baseline_rms > 0:
-            why = f"RMS error {rms / scale.baseline_rms:.3g}x the baseline's"
+        why = f"RMS error {plain(scale.candidate.rms)} where {plain(scale.rms)} is allowed"
+        if scale.baseline.rms > 0:
+            why = f"RMS error {scale.candidate.rms / scale.baseline.rms:.3g}x the baseline's"
+        truth, candidate = self.outputs.truth, self.outputs.candidate
         return miss_at(first, wrong, truth, candidate, why + _UNITS[scale.unit])
+
+
+def _first(chosen: torch.Tensor) -> int:
+    return int(torch.argmax(chosen.flatten().to(torch.uint8)))
 
 
 def _has_many_values(truth: torch.Tensor) -> bool:
@@ -182,32 +214,3 @@ def _has_many_values(truth: torch.Tensor) -> bool:
 
 
 _UNITS = {"one": "", "ulp": ", in ulps", "slice_ulp": ", in ulps of the slice's largest value"}
-
-
-class _Tally:
-    """Worst and mean-square error of the baseline in one unit."""
-
-    def __init__(self) -> None:
-        self.worst = 0.0
-        self._count = 0
-        self._squares = 0.0
-        self._ulps = 0.0
-
-    def add(self, block: Block, unit: torch.Tensor) -> None:
-        errors, counted = block.errors(block.baseline)
-        errors = errors / unit
-        self.worst = max(self.worst, float(errors.max()))
-        self._count += int(counted.sum())
-        self._squares += float(errors.square_().sum())
-        self._ulps += float((torch.where(counted, block.ulp, 0.0) / unit).square_().sum())
-
-    def scale(self, unit: str, tolerance: Tolerance) -> Scale:
-        count = max(self._count, 1)
-        baseline_rms = math.sqrt(self._squares / count)
-        always = tolerance.maximum_ulps / 2 * math.sqrt(self._ulps / count)
-        return Scale(
-            unit=unit,
-            largest=tolerance.maximum_factor * self.worst,
-            rms=max(tolerance.rms_factor * baseline_rms, always),
-            baseline_rms=baseline_rms,
-        )

@@ -8,7 +8,7 @@ import torch
 
 _FRACTION_BITS = 52
 _BIAS = 1023
-_FIELD = 0x7FF
+_EXPONENT = 0x7FF << _FRACTION_BITS
 
 _WITHOUT_INFINITY = frozenset({torch.float8_e4m3fn, torch.float8_e4m3fnuz})
 
@@ -22,12 +22,11 @@ def ulp(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     [0.0009765625, 0.5, 5.960464477539063e-08]
     """
     info = torch.finfo(dtype)
-    lowest = _exponent(info.smallest_normal) + _BIAS
-    highest = _exponent(info.max) + _BIAS
+    lowest = (_exponent(info.smallest_normal) + _BIAS) << _FRACTION_BITS
+    highest = (_exponent(info.max) + _BIAS) << _FRACTION_BITS
     # The exponent is read from the bits: log2 and exp2 round, and a ulp must be a power of two.
-    field = (values.contiguous().view(torch.int64) >> _FRACTION_BITS) & _FIELD
-    field.clamp_(lowest, highest)
-    return (field << _FRACTION_BITS).view(torch.float64).mul_(info.eps)
+    power = values.contiguous().view(torch.int64) & _EXPONENT
+    return power.clamp_(lowest, highest).view(torch.float64).mul_(info.eps)
 
 
 def has_infinity(dtype: torch.dtype) -> bool:

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from functools import cached_property
 
 UNCALLED = 2
 """Slots of each window that no call is given: they must keep their poison."""
@@ -58,7 +59,7 @@ class Turn:
         """What is written at the very end, the latest first."""
         return tuple(self.slots_of(unit)[-1] for unit in self.timed[-1 : -LAST - 1 : -1])
 
-    @property
+    @cached_property
     def called_once(self) -> tuple[int, ...]:
         """Slots whose output is that of one call on the content that the referee put there."""
         seen = Counter((*self.warm, *self.timed))

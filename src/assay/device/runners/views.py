@@ -94,9 +94,12 @@ class Views:
         # Neighbours share the band between them; the one that may be written is the likelier.
         written = self.layout.written()
         others = [place for place in self.layout.places.values() if place not in written]
+        intact = bytes([poison.byte]) * GUARD
         for place in (*written, *others):
-            if any(not bool((guard == poison.byte).all()) for guard in self._guards(place, slot)):
-                return place.argument.name
+            start = self.layout.start(place, slot)
+            for guard in (start - GUARD, start + place.storage_bytes):
+                if self._memory.read(guard, GUARD) != intact:
+                    return place.argument.name
         return None
 
     def untouched(self, slot: int, poison: Poison) -> bool:
@@ -124,9 +127,12 @@ def _is_filled(raw: torch.Tensor, byte: int) -> bool:
     """Whether every byte is this one; eight at a time, since storages begin at multiples of 64."""
     whole = raw.numel() // 8 * 8
     eight = int.from_bytes(bytes([byte]) * 8, "little", signed=True)
-    return bool((raw[:whole].view(torch.int64) == eight).all()) and bool(
-        (raw[whole:] == byte).all()
-    )
+    if whole:
+        # Both ends in one pass and without a mask as large as the answer.
+        least, most = torch.stack(torch.aminmax(raw[:whole].view(torch.int64))).tolist()
+        if not least == most == eight:
+            return False
+    return bool((raw[whole:] == byte).all())
 
 
 def _looks_filled(raw: torch.Tensor, byte: int) -> bool:
