@@ -124,7 +124,7 @@ _LINES: list[tuple[str, str, Callable[[dict[str, Any]], str]]] = [
     ("cuda-flush", "a sweep over 8 MB", _flush),
     (
         "cuda-spoiling",
-        "two slots spoilt and six inputs changed in the middle of a batch",
+        "outputs spoilt and seen to be mended, inputs changed, all through a batch",
         _spoiling,
     ),
     ("cuda-left-out", "a solution that leaves out every third known call", _left_out),

@@ -83,7 +83,7 @@ def twins(_: float) -> dict[str, Any]:
 
 
 def spoiling(_: float) -> dict[str, Any]:
-    """What it costs a batch that the referee spoils two slots and changes inputs in the middle."""
+    """What it costs a batch that the referee spoils outputs and changes inputs all through it."""
     case = copy_case(PLAIN, (66.0, 332.0))
     found: dict[str, Any] = {}
     with CudaDevice() as device, device.referee_core():

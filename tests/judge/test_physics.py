@@ -25,9 +25,10 @@ LEAST_US = 16.384 * (1 - CACHED_SHARE)
 class Device(CpuDevice):
     """A cpu with a data sheet."""
 
-    def __init__(self, peak: float | None = PEAK) -> None:
+    def __init__(self, peak: float | None = PEAK, *, queues_calls: bool = False) -> None:
         super().__init__()
         self._peak = peak
+        self.queues_calls = queues_calls
         self.empty_ns = {Lane.LATENCY: 3_000}
 
     @property
@@ -38,9 +39,14 @@ class Device(CpuDevice):
         return super().traits(lane).model_copy(update={"hidden_seconds": HIDDEN_US / 1e6})
 
 
-def timed(lane: Lane, candidate_us: float) -> RowVerdict:
+def timed(lane: Lane, candidate_us: float, twin_us: float | None = None) -> RowVerdict:
     return RowVerdict(
-        row="n4096", lane=lane, status=Status.UNCLEAR, reason="any", candidate_us=candidate_us
+        row="n4096",
+        lane=lane,
+        status=Status.UNCLEAR,
+        reason="any",
+        candidate_us=candidate_us,
+        twin_us=twin_us,
     )
 
 
@@ -75,3 +81,27 @@ def test_one_call_takes_no_less_than_an_empty_one_and_its_device_time() -> None:
 def test_without_the_graph_lane_latency_cannot_be_held_against_it() -> None:
     rows = [timed(Lane.LATENCY, 0.1)]
     assert first_impossible(case(contender(PLAIN)), rows, Device(peak=None)) is None
+
+
+# Moving its 32768 bytes takes 32.768 us: a twin of 100 us is bound by its launch, one of 60 is not.
+@pytest.mark.parametrize(
+    ("lane", "candidate_us", "twin_us", "queues", "possible"),
+    [
+        (Lane.THROUGHPUT, 0.84 * 100, 100.0, True, False),
+        (Lane.GRAPH, 0.84 * 100, 100.0, True, False),
+        (Lane.THROUGHPUT, 0.86 * 100, 100.0, True, True),
+        (Lane.THROUGHPUT, 0.84 * 60, 60.0, True, True),
+        (Lane.THROUGHPUT, 0.84 * 100, 100.0, False, True),
+        (Lane.EVENTS, 0.84 * 100, 100.0, True, True),
+        (Lane.THROUGHPUT, 0.84 * 100, None, True, True),
+    ],
+)
+def test_calls_that_are_faster_than_one_launch_each_were_merged(
+    lane: Lane, candidate_us: float, twin_us: float | None, queues: bool, possible: bool
+) -> None:
+    rows = [timed(lane, candidate_us, twin_us)]
+    found = first_impossible(case(contender(PLAIN)), rows, Device(queues_calls=queues))
+    assert (found is None) is possible
+    if found is not None:
+        assert found.violation is ViolationKind.IMPOSSIBLE_TIME
+        assert "several calls were made in one" in str(found.reason)

@@ -8,11 +8,13 @@ import pytest
 
 from assay.device import Process
 from assay.device import Reading
+from assay.device.failure import ProcessFailure
 from assay.device.fake import FakeDevice
 from assay.device.fake import Noise
 from assay.device.fake import Script
 from assay.judge.sitting import Progress
 from assay.judge.sitting import RowRecord
+from assay.judge.sitting import SideFailed
 from assay.judge.sitting import Sitting
 from assay.spec.errors import UsageError
 from assay.spec.lane import Lane
@@ -224,6 +226,22 @@ def test_processes_are_stopped_when_one_of_them_fails() -> None:
         Sitting(device, Script({"a": 1e-3}), Script({"a": 1e-3}), RULES).run(
             ["a"], [Lane.THROUGHPUT], DEFAULT_BUDGET
         )
+    assert device.running == 0
+
+
+def test_a_side_that_does_not_start_again_is_named_and_the_others_end() -> None:
+    class Failing(FakeDevice):
+        def start(self, program: Script) -> Process:
+            if self.running == 2:
+                raise ProcessFailure(Status.CRASH, "not a second time")
+            return super().start(program)
+
+    device = Failing()
+    with pytest.raises(SideFailed, match="not a second time") as caught:
+        Sitting(device, Script({"a": 1e-3}), Script({"a": 1e-3}), RULES).run(
+            ["a"], [Lane.THROUGHPUT], DEFAULT_BUDGET
+        )
+    assert (caught.value.side, caught.value.row) == (Side.CANDIDATE, "a")
     assert device.running == 0
 
 

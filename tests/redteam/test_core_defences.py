@@ -225,7 +225,7 @@ def few_slots() -> Iterator[CpuDevice]:
 # Where the beginning of an output is not uniform, a call has been here before.
 LEAVES_OUT = (
     "import torch\ndef twice(x, y, *, bias):\n"
-    "    if float(y[:32].std()) > 0:\n        return\n"
+    "    if bool((y[:32] != y[0]).any()):\n        return\n"
     "    torch.mul(x, 2, out=y)\n    y.add_(bias)\n"
 )
 

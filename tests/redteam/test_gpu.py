@@ -130,6 +130,19 @@ def test_without_its_defence_it_gets_through(name: str, off: Defences) -> None:
     assert end.status.is_timed, f"{end.word}: {end.reason}"
 
 
+@needs_gpu
+@pytest.mark.long
+def test_answers_that_are_kept_are_worth_something_only_where_content_comes_again() -> None:
+    memo = find_attack("memo_whole_input_gpu")
+    new, again = (
+        try_attack(memo, "cuda", defences=Defences(content=on), plain=False).end.ratio
+        for on in (True, False)
+    )
+    assert new is not None
+    assert again is not None
+    assert again > 1.5 * new
+
+
 # -- documents and sources
 
 

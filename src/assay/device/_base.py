@@ -7,8 +7,10 @@ adding one touches nothing else.
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Generic
 from typing import Self
@@ -18,6 +20,9 @@ from assay.spec.environment import DeviceIdentity
 from assay.spec.lane import Lane
 from assay.spec.lane import LaneTraits
 from assay.spec.sample import Disturbance
+
+HOST_PACED = 0.5
+"""A host that needs less of a batch than this could be twice as slow and not be noticed."""
 
 P = TypeVar("P", contravariant=True)
 """What a device can run: a script on the fake one, a built solution on a real one."""
@@ -46,6 +51,10 @@ class Process(abc.ABC):
         """The share of a batch's time that the host takes to issue its calls; 1 where calls are
         waited for one by one."""
         return 1.0
+
+    def dismiss(self) -> None:
+        """Tell it to end, without waiting: `stop` does that, and several then end at a time."""
+        return
 
     @abc.abstractmethod
     def stop(self) -> None:
@@ -81,3 +90,8 @@ class Device(abc.ABC, Generic[P]):
     @abc.abstractmethod
     def start(self, program: P) -> Process:
         """A new process that runs the program."""
+
+    def begin(self, program: P) -> Callable[[], Process]:
+        """Begin to start a process; calling what is returned waits for it. Where a device can, it
+        starts several at a time."""
+        return partial(self.start, program)

@@ -23,6 +23,7 @@ from typing import TypeVar
 from assay.device import Device
 from assay.device import Process
 from assay.device import Reading
+from assay.device._base import HOST_PACED
 from assay.device.failure import ProcessFailure
 from assay.judge.stopwatch import Stopwatch
 from assay.spec.lane import Lane
@@ -43,8 +44,6 @@ P = TypeVar("P")
 
 _PILOT_READINGS = 3
 _TWIN_READINGS = 2
-_HOST_SHARE = 0.5
-"""A host that needs less of a batch than this could be twice as slow and not be noticed."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ class Sitting(Generic[P]):
         for generation in range(last):
             if all(record.settled for record in records):
                 break
-            with self._processes() as processes:
+            with self._processes(records[0]) as processes:
                 for index, record in enumerate(records):
                     if not record.settled:
                         label = f"{record.row} {record.lane}"
@@ -185,7 +184,7 @@ class Sitting(Generic[P]):
         does can change how it is measured. The smallest of a few readings, since a disturbed pilot
         must not cost the row its blocks."""
         call = min(self._pilot(baseline, row, lane) for _ in range(_PILOT_READINGS))
-        paced = baseline.host_share(row, lane) > _HOST_SHARE
+        paced = baseline.host_share(row, lane) > HOST_PACED
         return plan_row(seconds, call, self._device.traits(lane), self._rules, host_paced=paced)
 
     def _pilot(self, process: Process, row: str, lane: Lane) -> float:
@@ -193,15 +192,25 @@ class Sitting(Generic[P]):
         return max(reading.nanoseconds, 1) * 1e-9
 
     @contextmanager
-    def _processes(self) -> Iterator[Mapping[Side, Process]]:
+    def _processes(self, first: RowRecord) -> Iterator[Mapping[Side, Process]]:
         """Three processes that live and die together."""
         with ExitStack() as stack:
             with self._watch.on("start"):
-                processes = {
-                    side: stack.enter_context(self._device.start(program))
-                    for side, program in self._programs.items()
-                }
-            yield processes
+                begun = {side: self._device.begin(p) for side, p in self._programs.items()}
+                processes: dict[Side, Process] = {}
+                failures: list[SideFailed] = []
+                for side, wait in begun.items():
+                    try:
+                        processes[side] = stack.enter_context(wait())
+                    except ProcessFailure as failure:
+                        failures.append(SideFailed(side, first.row, first.lane, failure))
+            if failures:
+                raise failures[0]
+            try:
+                yield processes
+            finally:
+                for process in processes.values():
+                    process.dismiss()
 
     def _measure(
         self, record: RowRecord, generation: int, processes: Mapping[Side, Process]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from assay.device.runners.program import Program
 from assay.device.runners.target import Target
@@ -24,15 +25,21 @@ _SOURCES = {Language.CPP: ("twin.cpp", "twin.h"), Language.CUDA: ("twin.cu", "tw
 
 def twin_program(task: Task, target: Target) -> Program:
     """A library that has the task's functions by name, each of which only moves the bytes."""
+    language, entry, library = _library(tuple(map(_twin, task.functions)), target)
+    solution = Solution(name="twin", language=language, sources=(entry,), entry=entry)
+    return Program(task, solution, {LIBRARY: library}, LIBRARY)
+
+
+@lru_cache(maxsize=8)
+def _library(functions: tuple[str, ...], target: Target) -> tuple[Language, str, bytes]:
+    """Compiled once in the life of a process: nothing in it is a solution's to decide."""
     toolchain = toolchain_for(target)
     if toolchain is None:
         raise UnavailableError(f"there is no copy twin for a {target.kind} device")
     entry, header = _SOURCES[toolchain.language]
-    lines = [f'#include "{header}"', *(_twin(function) for function in task.functions)]
-    source = "\n".join(lines).encode() + b"\n"
-    solution = Solution(name="twin", language=toolchain.language, sources=(entry,), entry=entry)
+    source = "\n".join([f'#include "{header}"', *functions]).encode() + b"\n"
     made = compile_library({entry: source}, entry, toolchain.base_flags(target), toolchain)
-    return Program(task, solution, {LIBRARY: made.library}, LIBRARY)
+    return toolchain.language, entry, made.library
 
 
 def _twin(function: Function) -> str:

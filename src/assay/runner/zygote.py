@@ -97,7 +97,8 @@ def _become_runner(
     isolate.silence()
     on_gpu = request["device"] != "cpu"
     isolate.bound_resources(request["memory_bytes"], request["cpu_seconds"], on_gpu=on_gpu)
-    os.sched_setaffinity(0, request["cores"])
+    if not on_gpu:
+        os.sched_setaffinity(0, request["cores"])
     if not sandbox.fresh_folders:
         _keep_to(request["folder"])
     from assay.runner.machine import open_machine
@@ -108,6 +109,9 @@ def _become_runner(
         # The driver starts threads, which landlock would not hold and seccomp does.
         sandbox.enter_landlock(request["device"], request["folder"])
         machine = open_machine(request, descriptors[2])
+        # Several open a GPU at a time, each on a core of its own; to the core where they take
+        # turns they go afterwards. Threads of the driver follow when the referee moves the runner.
+        os.sched_setaffinity(0, request["cores"])
         sandbox.enter_seccomp()
         frame.send(control, {"held": sandbox.held})
         Runner(control, descriptors[1], machine, request["folder"]).serve()

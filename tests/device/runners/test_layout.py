@@ -3,9 +3,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+import torch
 
+from assay.device.runners.content import Pools
+from assay.device.runners.content import RowSource
 from assay.device.runners.host_memory import HostMemory
 from assay.device.runners.layout import GUARD
+from assay.device.runners.layout import Place
 from assay.device.runners.layout import lay_out
 from assay.device.runners.layout import rotated_slots
 from assay.device.runners.layout import slots_for
@@ -155,3 +159,43 @@ def test_the_storage_of_all_slots_is_one_matrix() -> None:
     matrix[2] = 7.0
     assert views.tensor(layout.places["x"], 2).tolist() == [7.0] * 16
     assert views.tensor(layout.places["x"], 1).tolist() == [0.0] * 16
+
+
+def test_a_shifted_input_has_room_and_other_elements_at_every_place() -> None:
+    layout = lay_out(FUNCTION, row(64), slots=2, shifts=3)
+    x, w, y = (layout.places[name] for name in ("x", "w", "y"))
+    assert (x.shifts, w.shifts, y.shifts) == (3, 1, 1)
+    assert y.start >= x.start + 64 * 4 + 2 * x.shift_bytes + GUARD
+    assert x.shift_bytes % 64 == 0
+    assert x.shift_bytes % (64 * 4) != 0
+    arguments = layout.request("r")["arguments"]
+    starts = {argument["name"]: argument["starts"] for argument in arguments}
+    assert layout.request("r")["slots"] == 6
+    assert starts["x"] == [
+        layout.start(x, slot) + shift * x.shift_bytes for shift in range(3) for slot in range(2)
+    ]
+    assert starts["y"] == [layout.start(y, slot) for _ in range(3) for slot in range(2)]
+
+
+@pytest.mark.parametrize("width", [5, 20, 64, 80, 160])
+def test_a_shift_is_never_a_whole_number_of_slices(width: int) -> None:
+    spec = TensorSpec(shape=(3, width), dtype=DType.FLOAT32)
+    argument = Argument(name="x", role=Role.INPUT, shape=("m", "n"), dtypes=(DType.FLOAT32,))
+    assert Place(argument, spec, 0, shifts=2).shift_bytes % (width * 4) != 0
+
+
+def test_what_a_shifted_call_saw_is_known() -> None:
+    layout = lay_out(FUNCTION, row(64), slots=3, shifts=4)
+    memory = HostMemory(layout.bytes, "test")
+    views, x = Views(memory, layout), layout.places["x"]
+    source = RowSource(FUNCTION, row(64), lambda: {n: torch.randn(64) for n in ("x", "w", "y")})
+    pools = Pools(source, layout)
+    views.poison_outputs(Poison(7), slice(0, 3))
+    pools.refresh(views, slice(0, 3))
+    assert views.broken_guard(1, Poison(7)) is None
+    seen = [views.tensor(x, 1, shift).tolist() for shift in range(4)]
+    assert seen == [pools.written(x, 1, shift).tolist() for shift in range(4)]
+    assert len({tuple(values) for values in seen}) == 4
+    assert pools.unchanged(views, 1, x)
+    views.tensor(x, 1, 3)[63] += 1
+    assert not pools.unchanged(views, 1, x)

@@ -38,11 +38,11 @@ def function(role: Role = Role.OUTPUT, dtype: DType = DType.FLOAT32) -> Function
 
 
 class Scene:
-    def __init__(self, made: Function, slots: int, calls: int) -> None:
+    def __init__(self, made: Function, slots: int, calls: int, shifts: int = 1) -> None:
         (dtype,) = made.arguments[0].dtypes or ()
         spec = TensorSpec(shape=(N,), dtype=dtype)
         row = Row(id="r", function="f", tensors={"x": spec, "y": spec})
-        self.layout: RowLayout = lay_out(made, row, slots)
+        self.layout: RowLayout = lay_out(made, row, slots, shifts)
         self.memory = HostMemory(self.layout.bytes, "test")
         self.views = Views(self.memory, self.layout)
         like = getattr(torch, dtype.value)
@@ -52,7 +52,7 @@ class Scene:
         self.pools = Pools(source, self.layout)
         self.pools.refresh(self.views, slice(0, slots))
         self.lot = random.Random(3)
-        self.turn: Turn = deal(slice(0, slots), calls, 2, self.lot)
+        self.turn: Turn = deal(slice(0, slots), calls, 2, self.lot, shifts=shifts)
 
     def touches(self, most: int = 1 << 20) -> Touches:
         return Touches(self.memory, self.layout, self.pools, self.turn, self.lot, most)
@@ -97,6 +97,19 @@ def test_a_slot_called_again_and_again_is_touched_before_its_last_call() -> None
     assert scene.turn.seen_by
     for index in touches.gates:
         assert scene.turn.timed[index] not in scene.turn.timed[index + 1 :]
+
+
+def test_a_touch_is_in_what_the_call_sees_at_its_shift() -> None:
+    scene = Scene(function(), FEWEST_SLOTS + 4, 80, shifts=9)
+    place = scene.layout.places["x"]
+    for index, gate in scene.touches().gates.items():
+        slot, shift = scene.turn.timed[index], scene.turn.shift_at(index)
+        assert shift == scene.turn.last_shift[slot]
+        before = scene.views.tensor(place, slot, shift).clone()
+        gate()
+        assert not torch.equal(scene.views.tensor(place, slot, shift), before)
+        known = scene.pools.written(place, slot, shift)
+        assert torch.equal(known, scene.views.tensor(place, slot, shift))
 
 
 def test_no_more_of_them_than_allowed() -> None:

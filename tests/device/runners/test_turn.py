@@ -13,6 +13,7 @@ from assay.device.runners.turn import FEWEST_SLOTS
 from assay.device.runners.turn import UNCALLED
 from assay.device.runners.turn import Turn
 from assay.device.runners.turn import deal
+from assay.device.runners.turn import shifts_wanted
 from assay.device.runners.turn import slots_wanted
 
 SIZES = st.tuples(
@@ -61,7 +62,7 @@ def test_calls_of_a_slot_lie_further_apart_than_can_be_under_way_unseen(
             for later in [next((k for k in range(index + 1, launches) if turn.timed[k] == slot), 0)]
             if later
         ),
-        default=launches,
+        default=len(turn.timed) + 2 * slots,  # no slot comes again
     )
     seen = sorted(turn.seen_by)
     for call, following in pairwise(seen):
@@ -139,3 +140,26 @@ def test_a_pilot_of_few_calls_is_seen_at_its_end(launches: int) -> None:
     turn = dealt(FEWEST_SLOTS, launches, 64, 7)
     assert len(turn.timed) == launches
     assert turn.seen_by == {}
+
+
+@given(SIZES)
+def test_with_enough_shifts_no_call_sees_what_another_has_seen(
+    sizes: tuple[int, int, int, int],
+) -> None:
+    slots, launches, warm, seed = sizes
+    shifts = shifts_wanted(launches, warm, slots)
+    turn = deal(slice(5, 5 + slots), launches, warm, random.Random(seed), shifts=shifts)
+    warm_numbers, numbers = turn.numbers(1000)
+    every = warm_numbers + numbers
+    assert len(set(every)) == len(every) == launches + warm
+    assert [number % 1000 for number in numbers] == list(turn.timed)
+    assert [number // 1000 for number in numbers] == [turn.shift_at(k) for k in range(launches)]
+    assert max(every) < 1000 * shifts
+    last = {number % 1000: number // 1000 for number in every}
+    assert turn.last_shift == last
+
+
+def test_where_each_call_has_a_slot_there_is_one_shift() -> None:
+    assert shifts_wanted(20, 3, slots_wanted(20, 3)) == 1
+    turn = dealt(slots_wanted(20, 3), 20, 3, 1)
+    assert turn.numbers(1000) == (list(turn.warm), list(turn.timed))

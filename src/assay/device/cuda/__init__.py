@@ -49,7 +49,7 @@ _HIDDEN_FROM_READ_US = 15.0
 _BATCH_SECONDS = 0.060
 """So that what a batch can hide is half a percent of it, the least that is called a difference.
 Longer ones would meet more of what disturbs a shared host."""
-_DEVICE_BATCH_SECONDS = 0.100
+_DEVICE_BATCH_SECONDS = 0.110
 """Where the device sets the pace that is no matter, and less is spent between batches."""
 _TRAITS = {
     # Resolution: half of what a batch can hide (_HIDDEN_US), so that the floor, which is two ticks
@@ -191,9 +191,11 @@ class CudaDevice(RunnerDevice):
     def most_touches(self, lane: Lane) -> int:
         return _TOUCHES_OF_SINGLES if lane is Lane.LATENCY else _TOUCHES
 
-    def start(self, program: Program) -> RunnerProcess:
-        process = super().start(program)
-        self._live.add(process.runner.pid)
+    def _started(
+        self, program: Program, runner: RunnerHandle, bell: HostMemory, memory: Memory
+    ) -> RunnerProcess:
+        process = super()._started(program, runner, bell, memory)
+        self._live.add(runner.pid)
         return process
 
     def give_back(self, process: RunnerProcess, bell: HostMemory, memory: Memory) -> None:

@@ -71,10 +71,11 @@ class Pools:
         """Whether an input still holds, bit for bit, what was put there."""
         return same_bits(views.storage(place)[slot], self._line(place, slot))
 
-    def written(self, place: Place, slot: int) -> torch.Tensor:
+    def written(self, place: Place, slot: int, shift: int = 0) -> torch.Tensor:
         """What was put into an argument, as its tensor."""
         strides = place.tensor.strides or place.tensor.contiguous_strides
-        return self._line(place, slot).as_strided(place.tensor.shape, strides, place.tensor.offset)
+        first = shift * place.shift_bytes // place.tensor.dtype.itemsize + place.tensor.offset
+        return self._line(place, slot).as_strided(place.tensor.shape, strides, first)
 
     def _line(self, place: Place, slot: int) -> torch.Tensor:
         line = self._lines(place)[slot].clone()
@@ -86,12 +87,16 @@ class Pools:
 
     def _lines(self, place: Place) -> torch.Tensor:
         pool = self._pools[place.argument.name]
-        size = (self._layout.slots, place.tensor.storage_elements)
+        size = (self._layout.slots, _elements(place))
         return pool.as_strided(size, (_STEP, 1), self._offset)
 
 
+def _elements(place: Place) -> int:
+    return place.room_bytes // place.tensor.dtype.itemsize
+
+
 def _pool(source: RowSource, place: Place, slots: int) -> torch.Tensor:
-    needed = place.tensor.storage_elements + slots * _STEP + _OFFSETS
+    needed = _elements(place) + slots * _STEP + _OFFSETS
     parts: list[torch.Tensor] = []
     have = 0
     while have < needed:

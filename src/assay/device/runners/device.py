@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import os
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import Self
 
 import torch
 
+from assay.device._base import HOST_PACED
 from assay.device._base import Device
 from assay.device.runners.content import Pools
 from assay.device.runners.content import RowSource
@@ -64,9 +66,11 @@ class RunnerDevice(Device[Program]):
         """Parts of the sandbox that runners leave out, to show what each of them stops."""
         self._zygote: Zygote | None = None
         self._free: list[tuple[HostMemory, Memory]] = []
-        self._pools: dict[tuple[str, int], Pools] = {}
+        self._pools: dict[tuple[str, int, int], Pools] = {}
         self.empty_ns: dict[Lane, int] = {}
         """By lane, the nanoseconds of a turn that does nothing; subtracted from every batch."""
+        self.host_shares: dict[tuple[str, Lane], float] = {}
+        """What `host_share` found, by row and lane."""
         self.rows: Mapping[str, RowSource] = {}
         """What each row's calls are made of; set before the first of them is timed."""
 
@@ -130,6 +134,11 @@ class RunnerDevice(Device[Program]):
     def calibrate(self, idle: RunnerProcess, row: str) -> None:
         """Measure with a process of the referee's own what a turn costs that does nothing."""
 
+    def host_paces(self, row: str, lane: Lane) -> bool:
+        """Whether it is the host that decides how long the calls of a row take, as far as it is
+        known: of the baseline's, so that nothing a candidate does can change how it is timed."""
+        return self.host_shares.get((row, lane), 1.0) > HOST_PACED
+
     @property
     def peak_bytes_per_second(self) -> float | None:
         """More than this the memory cannot deliver; None where nobody said."""
@@ -147,11 +156,14 @@ class RunnerDevice(Device[Program]):
         return tuple(part for part in PARTS if part in {*self.without, *self.defences.off})
 
     def start(self, program: Program) -> RunnerProcess:
+        return self.begin(program)()
+
+    def begin(self, program: Program) -> Callable[[], RunnerProcess]:
         if self._zygote is None:
             raise UsageError("the device is not open", next_step="use it in a with statement")
         bell, memory = self._free.pop() if self._free else (_bell(), self.new_memory())
         bell.flat.zero_()
-        runner = self._zygote.start(
+        wait = self._zygote.begin(
             bell.descriptor,
             memory.descriptor,
             {
@@ -160,13 +172,25 @@ class RunnerDevice(Device[Program]):
                 "without": list(self.parts_off),
             },
         )
+
+        def started() -> RunnerProcess:
+            try:
+                return self._started(program, wait(), bell, memory)
+            except BaseException:
+                self._free.append((bell, memory))
+                raise
+
+        return started
+
+    def _started(
+        self, program: Program, runner: RunnerHandle, bell: HostMemory, memory: Memory
+    ) -> RunnerProcess:
         if self.defences.rest:
             runner.rest = Rest(runner.pid)
         try:
             return _Borrowing(self, program, runner, bell, memory)
         except BaseException:
             runner.stop()
-            self._free.append((bell, memory))
             raise
 
     def give_back(self, process: RunnerProcess, bell: HostMemory, memory: Memory) -> None:
@@ -175,7 +199,7 @@ class RunnerDevice(Device[Program]):
 
     def pools_for(self, source: RowSource, layout: RowLayout) -> Pools:
         """Content for a row's slots, made once for all processes."""
-        key = (layout.row.id, layout.slots)
+        key = (layout.row.id, layout.slots, layout.shifts)
         if key not in self._pools:
             self._pools[key] = Pools(source, layout)
         return self._pools[key]

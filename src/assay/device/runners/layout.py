@@ -5,6 +5,9 @@
     constants stand once, before the first slot
 
 All slots are equally long, so that one strided copy refreshes an argument in all of them.
+
+Where slots are called again and again, an input has room for several *shifts*: it is seen at its
+start, or a little further on. Other elements then stand at every place of it.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ _ALIGN = 64
 _MOST_SLOTS = 4096
 """More would make binding a row slower than timing it."""
 _USUAL_SLOTS = 512
+_SHIFT = 5 * _ALIGN
+"""Bytes from one shift to the next, and more where that is a whole number of last-axis slices: each
+slice would then only have moved."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +41,24 @@ class Place:
     argument: Argument
     tensor: TensorSpec
     start: int
+    shifts: int = 1
 
     @property
     def storage_bytes(self) -> int:
         return self.tensor.storage_elements * self.tensor.dtype.itemsize
+
+    @property
+    def shift_bytes(self) -> int:
+        """From one shift to the next; 0 where there is one alone."""
+        if self.shifts == 1:
+            return 0
+        line = self.tensor.shape[-1] * self.tensor.dtype.itemsize if self.tensor.shape else 0
+        return _SHIFT if line == 0 or _SHIFT % line else _SHIFT + _ALIGN
+
+    @property
+    def room_bytes(self) -> int:
+        """What all shifts take together."""
+        return self.storage_bytes + (self.shifts - 1) * self.shift_bytes
 
     def description(self) -> dict[str, Any]:
         """The tensor as the wire says it."""
@@ -59,6 +79,7 @@ class RowLayout:
     slots: int
     first_slot: int
     slot_bytes: int
+    shifts: int = 1
 
     @property
     def bytes(self) -> int:
@@ -92,7 +113,7 @@ class RowLayout:
             "do": "row",
             "row": name,
             "function": self.function.name,
-            "slots": self.slots,
+            "slots": self.slots * self.shifts,
             "options": {
                 option.name: self.row.options[option.name] for option in self.function.options
             },
@@ -108,12 +129,16 @@ class RowLayout:
             "tensor": None if place is None else place.description(),
             "starts": []
             if place is None
-            else [self.start(place, slot) for slot in range(self.slots)],
+            else [
+                self.start(place, slot) + shift * place.shift_bytes
+                for shift in range(self.shifts)
+                for slot in range(self.slots)
+            ],
         }
 
 
-def lay_out(function: Function, row: Row, slots: int) -> RowLayout:
-    """The layout of a row with so many slots."""
+def lay_out(function: Function, row: Row, slots: int, shifts: int = 1) -> RowLayout:
+    """The layout of a row with so many slots, whose inputs are seen at so many shifts."""
     constants: dict[str, Place] = {}
     others: dict[str, Place] = {}
     end = GUARD
@@ -123,12 +148,12 @@ def lay_out(function: Function, row: Row, slots: int) -> RowLayout:
     first_slot = end
     end += GUARD
     for argument in _present(function, row, constant=False):
-        others[argument.name] = place = _place(argument, row, end)
+        others[argument.name] = place = _place(argument, row, end, shifts)
         end = _after(place)
     places = {
         a.name: (constants | others)[a.name] for a in function.arguments if row.tensors.get(a.name)
     }
-    return RowLayout(row, function, places, slots, first_slot, end - first_slot)
+    return RowLayout(row, function, places, slots, first_slot, end - first_slot, shifts)
 
 
 def _present(function: Function, row: Row, *, constant: bool) -> list[Argument]:
@@ -139,14 +164,20 @@ def _present(function: Function, row: Row, *, constant: bool) -> list[Argument]:
     ]
 
 
-def _place(argument: Argument, row: Row, start: int) -> Place:
+def _place(argument: Argument, row: Row, start: int, shifts: int = 1) -> Place:
     tensor = row.tensors[argument.name]
     assert tensor is not None
-    return Place(argument, tensor, start)
+    return Place(argument, tensor, start, shifts if _can_shift(argument, tensor) else 1)
+
+
+def _can_shift(argument: Argument, tensor: TensorSpec) -> bool:
+    """What is only read, and where any value may stand at any place: whole numbers may be indices
+    in order."""
+    return argument.role is Role.INPUT and tensor.dtype.is_floating and tensor.elements > 0
 
 
 def _after(place: Place) -> int:
-    end = place.start + place.storage_bytes + GUARD
+    end = place.start + place.room_bytes + GUARD
     return math.ceil(end / _ALIGN) * _ALIGN
 
 

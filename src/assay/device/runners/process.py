@@ -6,7 +6,6 @@ import random
 import secrets
 import time
 from collections.abc import Mapping
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,11 +27,13 @@ from assay.device.runners.session import Session
 from assay.device.runners.spans import READ_BYTES
 from assay.device.runners.turn import Turn
 from assay.device.runners.turn import deal
+from assay.device.runners.turn import shifts_wanted
 from assay.device.runners.turn import slots_wanted
 from assay.device.runners.views import Poison
 from assay.device.runners.views import Views
 from assay.device.runners.vigil import SingleVigil
 from assay.device.runners.vigil import StreamVigil
+from assay.device.runners.vigil import Vigil
 from assay.device.runners.vigil import Watched
 from assay.device.runners.zygote import RunnerHandle
 from assay.spec.lane import Lane
@@ -46,6 +47,8 @@ CALL_SECONDS = 60.0
 _KEPT_SHARE = 0.05
 """Of the batches: from these one call is kept whole, to be compared with the oracle."""
 _SHARE_LAUNCHES, _SHARE_WARM = 48, 8
+_MOST_BOUND = 2048
+"""Calls that a runner binds of one row, each to a slot at a shift."""
 
 
 class RunnerProcess(Process):
@@ -100,11 +103,12 @@ class RunnerProcess(Process):
         session, turn = self._dealt(row, lane, launches, warm_launches, poison)
         self.vigil = vigil = self._vigil(session, turn, lane, poison)
         self.device.hand_over()
-        before = self.device.settle(self.runner)
+        paced = self.device.host_paces(row, lane)
+        before = self.device.settle(self.runner) if paced else ()
         reading = self._timed(session, vigil, lane)
-        paces = (*before, *self.device.pace())
+        paces = (*before, *self.device.pace()) if paced else ()
         vigil.answered()
-        self._keep_some(session, vigil.answers)
+        self._keep_some(session, vigil)
         # A turn in units of several calls may have a few more than were asked for.
         taken = reading.nanoseconds * launches // (len(turn.timed) * turn.size)
         return replace(reading, nanoseconds=max(taken, 1), paces=paces)
@@ -114,20 +118,22 @@ class RunnerProcess(Process):
             return 1.0
         session, turn = self._dealt(row, lane, _SHARE_LAUNCHES, _SHARE_WARM, Poison.fresh())
         self.device.hand_over()
-        first = self._announce(session, turn, _MODES[lane])
+        first, order = self._announce(session, turn, _MODES[lane])
         issued: list[int] = []
         begun = time.perf_counter_ns()
         taken = run_batch(
             self.words,
             first,
-            turn.timed,
+            order,
             self.runner,
             CALL_SECONDS,
             close=lambda: None,
             gates={len(turn.timed) - 1: lambda: issued.append(time.perf_counter_ns())},
         )
         self.runner.answer(CALL_SECONDS)
-        return (issued[0] - begun) / max(taken, 1)
+        share = min(1.0, (issued[0] - begun) / max(taken, 1))
+        self.device.host_shares[row, lane] = share
+        return share
 
     def time_nothing(self, row: str, lane: Lane, launches: int) -> int:
         """The nanoseconds of so many calls that do nothing: what the turn itself costs."""
@@ -136,9 +142,9 @@ class RunnerProcess(Process):
         self._enter(session, source)
         self.device.hand_over()
         turn = Turn(slice(0, 4), (), (0,) * 8, tuple(i % 4 for i in range(launches)))
-        first = self._announce(session, turn, _MODES[lane], nothing=True)
+        first, order = self._announce(session, turn, _MODES[lane], nothing=True)
         if lane is Lane.LATENCY:
-            taken = run_singles(self.words, first, turn.timed, self.runner, CALL_SECONDS)
+            taken = run_singles(self.words, first, order, self.runner, CALL_SECONDS)
         else:
             place = session.layout.written()[0]
             start = session.layout.start(place, 0)
@@ -146,7 +152,7 @@ class RunnerProcess(Process):
             def close() -> None:
                 self.memory.read(start, min(place.storage_bytes, READ_BYTES))
 
-            taken = run_batch(self.words, first, turn.timed, self.runner, CALL_SECONDS, close)
+            taken = run_batch(self.words, first, order, self.runner, CALL_SECONDS, close)
         self.runner.answer(CALL_SECONDS)
         return taken
 
@@ -167,14 +173,17 @@ class RunnerProcess(Process):
         except ValueError:
             return {}
 
+    def dismiss(self) -> None:
+        self.runner.kill()
+
     def stop(self) -> None:
         self.runner.stop()
 
     # -- rows
 
-    def _session(self, name: str, source: RowSource, slots: int) -> Session:
+    def _session(self, name: str, source: RowSource, slots: int, shifts: int = 1) -> Session:
         if name not in self._sessions:
-            layout = lay_out(source.function, source.row, slots)
+            layout = lay_out(source.function, source.row, slots, shifts)
             self._sessions[name] = Session(name, layout, Views(self.memory, layout))
             self.runner.ask(layout.request(name), CALL_SECONDS)
         return self._sessions[name]
@@ -205,23 +214,39 @@ class RunnerProcess(Process):
         source = self.device.rows[row]
         wanted = slots_wanted(launches, warm)
         slots = self.device.slots_for(source, wanted, lane)
-        session = self._session(f"{row}-{slots}", source, slots)
-        self._enter(session, source)
         size = self.device.calls_a_launch(lane, slots)
-        turn = deal(session.next_window(wanted), launches, warm, self._lot, size)
-        session.renew(poison, turn.window, anew=self.device.defences.content)
+        # A graph is captured of each unit: not of each unit at each shift.
+        anew = self.device.defences.content
+        several = anew and lane is not Lane.GRAPH and not self.device.host_paces(row, lane)
+        shifts = self._shifts(source, slots, launches, warm) if several else 1
+        session = self._session(f"{row}-{slots}-{shifts}", source, slots, shifts)
+        self._enter(session, source)
+        turn = deal(session.next_window(wanted), launches, warm, self._lot, size, shifts)
+        session.renew(poison, turn.window, anew=anew)
         return session, turn
 
-    def _announce(self, session: Session, turn: Turn, mode: str, nothing: bool = False) -> int:
-        """Have the runner do its warm calls; returns the number of the first timed one."""
+    def _shifts(self, source: RowSource, slots: int, launches: int, warm: int) -> int:
+        """As many as make all content of a batch new, where they can be bound and there is room."""
+        wanted = min(shifts_wanted(launches, warm, slots), _MOST_BOUND // slots)
+        if wanted <= 1:
+            return 1
+        layout = lay_out(source.function, source.row, slots, wanted)
+        return wanted if layout.bytes <= self.memory.size else 1
+
+    def _announce(
+        self, session: Session, turn: Turn, mode: str, nothing: bool = False
+    ) -> tuple[int, list[int]]:
+        """Have the runner do its warm calls; returns the number of the first timed one, and which
+        of its bound calls each of them is."""
         self._batches += 1
+        warm, timed = turn.numbers(session.layout.slots)
         self.runner.tell(
             {
                 "do": "batch",
                 "mode": mode,
                 "row": session.name,
-                "warm": list(turn.warm),
-                "count": len(turn.timed),
+                "warm": warm,
+                "count": len(timed),
                 "batch": self._batches,
                 "group": turn.size,
                 "nothing": nothing,
@@ -229,8 +254,8 @@ class RunnerProcess(Process):
         )
         wait_ready(self.words, self._batches, self.runner, CALL_SECONDS)
         first = self._called + 1
-        self._called += len(turn.timed)
-        return first
+        self._called += len(timed)
+        return first, timed
 
     def _vigil(
         self, session: Session, turn: Turn, lane: Lane, poison: Poison
@@ -243,10 +268,9 @@ class RunnerProcess(Process):
 
     def _timed(self, session: Session, vigil: StreamVigil | SingleVigil, lane: Lane) -> Reading:
         watch = self.device.watch(self)
-        first = self._announce(session, vigil.turn, _MODES[lane])
+        first, order = self._announce(session, vigil.turn, _MODES[lane])
         vigil.ready()
         watch.begin()
-        order = vigil.turn.timed
         if isinstance(vigil, SingleVigil):
             taken = run_singles(
                 self.words, first, order, self.runner, CALL_SECONDS, vigil.prepare, vigil.check
@@ -265,16 +289,18 @@ class RunnerProcess(Process):
             taken = max(taken - self.device.empty_ns.get(Lane.THROUGHPUT, 0), 1)
         return Reading(taken, disturbances, clock)
 
-    def _keep_some(self, session: Session, slots: Sequence[int]) -> None:
+    def _keep_some(self, session: Session, vigil: Vigil) -> None:
         """By lot one whole call for the oracle."""
-        if not slots:
+        if not vigil.answers:
             return
+        slot = self._lot.choice(vigil.answers)
+        shift = vigil.turn.last_shift[slot // vigil.turn.size]
         check = self.device.defences.inputs
         self._reserved_from += 1
         if self._lot.random() < _KEPT_SHARE:
-            self.kept.append(session.kept(self._lot.choice(slots), check_inputs=check))
+            self.kept.append(session.kept(slot, shift, check_inputs=check))
         elif self._lot.randrange(self._reserved_from) == 0:
-            self._reserve = session.kept(self._lot.choice(slots), check_inputs=check)
+            self._reserve = session.kept(slot, shift, check_inputs=check)
 
     def take_kept(self, *, at_least_one: bool = True) -> list[KeptCall]:
         """The calls that were kept since the last time; where the lot fell on none of a few

@@ -99,8 +99,9 @@ class Session:
             for place in self.layout.written()
         }
 
-    def kept(self, slot: int, *, check_inputs: bool = True) -> KeptCall:
-        """A timed call with the inputs that the referee gave it, which must still be there."""
+    def kept(self, slot: int, shift: int = 0, *, check_inputs: bool = True) -> KeptCall:
+        """The last timed call of a slot, which saw its inputs at that shift: with the inputs that
+        the referee gave it, which must still be there."""
         assert self.pools is not None
         inputs: Tensors = {}
         for argument in self.layout.function.arguments:
@@ -118,7 +119,7 @@ class Session:
                 unchanged = self.pools.unchanged(self.views, slot, place)
                 if check_inputs and argument.role is Role.INPUT and not unchanged:
                     raise _input_written(argument.name)
-                inputs[argument.name] = self.pools.written(place, slot)
+                inputs[argument.name] = self.pools.written(place, slot, shift)
         return KeptCall(self.layout.row.id, inputs, self.outputs(slot))
 
     def check_bounds(self, slot: int, poison: Poison) -> None:

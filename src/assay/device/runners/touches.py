@@ -63,6 +63,7 @@ class Touches:
         for number, index in enumerate(chosen):
             slot = lot.choice(turn.slots_of(calls[index]))
             offset, count = pieces.draw(_BYTES, lot)
+            offset += turn.shift_at(index) * place.shift_bytes
             new = values[number * _BYTES : number * _BYTES + count]
             pools.change(place, slot, offset, new)
             self.gates[index] = self._gate(layout.start(place, slot) + offset, new)

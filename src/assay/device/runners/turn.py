@@ -12,6 +12,9 @@ calls, drawn by lot, and some calls later, drawn too, no more is revealed until 
 Two calls of a slot lie at least half a round apart, which is more than can ever be under way
 without having been seen. What is held back must then all be made, whichever slot it was.
 
+And each call of a slot sees the slot's inputs at another shift, so that no content comes twice and
+an answer that was kept answers nothing.
+
 In the graph lane what is called is not a slot but a unit of several, captured in one graph: the
 launch of a graph costs more than a small kernel does.
 """
@@ -24,6 +27,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from dataclasses import replace
 from functools import cached_property
 
 UNCALLED = 2
@@ -48,11 +52,39 @@ class Turn:
     """By the index of a call before which its slot is spoilt, that of the call which is not
     revealed before the slot has been mended."""
     size: int = 1
+    shifts: int = 1
+    first_shift: int = 0
 
     def slots_of(self, *units: int) -> tuple[int, ...]:
         return tuple(
             slot for unit in units for slot in range(unit * self.size, (unit + 1) * self.size)
         )
+
+    @cached_property
+    def _shifts(self) -> tuple[int, ...]:
+        """Of the warm calls and then the timed ones: one further every time a slot is called."""
+        called: Counter[int] = Counter()
+        found = []
+        for unit in (*self.warm, *self.timed):
+            found.append((self.first_shift + called[unit]) % self.shifts)
+            called[unit] += 1
+        return tuple(found)
+
+    def shift_at(self, index: int) -> int:
+        """Of a timed call."""
+        return self._shifts[len(self.warm) + index]
+
+    @cached_property
+    def last_shift(self) -> Mapping[int, int]:
+        """By unit, of its last call."""
+        return dict(zip((*self.warm, *self.timed), self._shifts, strict=True))
+
+    def numbers(self, slots: int) -> tuple[list[int], list[int]]:
+        """The warm and the timed calls as a runner counts them: all of `slots` at the first shift,
+        then all of them at the next."""
+        units = (*self.warm, *self.timed)
+        every = [shift * slots + unit for shift, unit in zip(self._shifts, units, strict=True)]
+        return every[: len(self.warm)], every[len(self.warm) :]
 
     @property
     def last_slots(self) -> tuple[int, ...]:
@@ -66,18 +98,29 @@ class Turn:
         return self.slots_of(*(unit for unit in dict.fromkeys(self.timed) if seen[unit] == 1))
 
 
+def shifts_wanted(launches: int, warm: int, slots: int) -> int:
+    """Shifts with which no call of a batch sees what another has seen; 1 where each call has a slot
+    of its own."""
+    if slots >= slots_wanted(launches, warm):
+        return 1
+    return -(-(launches + warm) // (slots - UNCALLED - LAST)) + 1
+
+
 def slots_wanted(launches: int, warm: int) -> int:
     """Slots with which no call of a batch repeats another."""
     return launches + warm + UNCALLED
 
 
-def deal(window: slice, launches: int, warm: int, lot: random.Random, size: int = 1) -> Turn:
+def deal(
+    window: slice, launches: int, warm: int, lot: random.Random, size: int = 1, shifts: int = 1
+) -> Turn:
     """The next turn over the slots of a window, for at least so many calls in units of `size`."""
     launches, warm = -(-launches // size), -(-warm // size)
     order = list(range(window.start // size, window.stop // size))
     lot.shuffle(order)
     if len(order) < slots_wanted(launches, warm):
-        return _rotated(window, order, launches, warm, lot, size)
+        rotated = _rotated(window, order, launches, warm, lot, size)
+        return replace(rotated, shifts=shifts, first_shift=lot.randrange(shifts))
     called = order[UNCALLED:]
     return Turn(
         window,

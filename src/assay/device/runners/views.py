@@ -32,7 +32,7 @@ class Views:
         self._memory = memory
         self.layout = layout
 
-    def tensor(self, place: Place, slot: int) -> torch.Tensor:
+    def tensor(self, place: Place, slot: int, shift: int = 0) -> torch.Tensor:
         """One argument of one slot, as a solution sees it."""
         spec = place.tensor
         dtype: torch.dtype = getattr(torch, spec.dtype.value)
@@ -45,7 +45,8 @@ class Views:
             .as_strided(
                 spec.shape,
                 strides,
-                self.layout.start(place, slot) // dtype.itemsize + spec.offset,
+                (self.layout.start(place, slot) + shift * place.shift_bytes) // dtype.itemsize
+                + spec.offset,
             )
         )
 
@@ -57,7 +58,7 @@ class Views:
         flat = flat[: flat.numel() // dtype.itemsize * dtype.itemsize].view(dtype)
         slots = 1 if place.argument.constant else self.layout.slots
         step = self.layout.slot_bytes // dtype.itemsize
-        return flat.as_strided((slots, place.tensor.storage_elements), (step, 1))
+        return flat.as_strided((slots, place.room_bytes // dtype.itemsize), (step, 1))
 
     def poison(self, poison: Poison, window: slice) -> None:
         """Every byte of a window's slots: guards, outputs, gaps. Content is written afterwards."""
@@ -76,7 +77,7 @@ class Views:
         for place in self.layout.places.values():
             slots = slice(0, 1) if place.argument.constant else window
             self._bytes(place, -GUARD, GUARD)[slots].fill_(poison.byte)
-            self._bytes(place, place.storage_bytes, GUARD)[slots].fill_(poison.byte)
+            self._bytes(place, place.room_bytes, GUARD)[slots].fill_(poison.byte)
 
     def _bytes(self, place: Place, offset: int, count: int) -> torch.Tensor:
         """So many bytes at an offset from a place's start, one slot a line."""
@@ -86,7 +87,7 @@ class Views:
 
     def _guards(self, place: Place, slot: int) -> tuple[torch.Tensor, torch.Tensor]:
         start = self.layout.start(place, slot)
-        end = start + place.storage_bytes
+        end = start + place.room_bytes
         return self._memory.flat[start - GUARD : start], self._memory.flat[end : end + GUARD]
 
     def broken_guard(self, slot: int, poison: Poison) -> str | None:
@@ -97,7 +98,7 @@ class Views:
         intact = bytes([poison.byte]) * GUARD
         for place in (*written, *others):
             start = self.layout.start(place, slot)
-            for guard in (start - GUARD, start + place.storage_bytes):
+            for guard in (start - GUARD, start + place.room_bytes):
                 if self._memory.read(guard, GUARD) != intact:
                     return place.argument.name
         return None

@@ -10,9 +10,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,13 +131,18 @@ class RunnerHandle:
                 raise ProcessFailure(Status.CRASH, f"its process was killed by {name}")
         raise ProcessFailure(Status.CRASH, f"its process exited with status {code}")
 
+    def kill(self) -> None:
+        """Kill the runner; all that it started goes with it."""
+        if self._open:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
     def stop(self) -> None:
         """Kill the runner and all that it started, and wait until it is gone."""
         if not self._open:
             return
+        self.kill()
         self._open = False
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
         select.select([self.pidfd], [], [], _END_SECONDS)
         self._await_keeper()
         self.control.close()
@@ -221,8 +228,9 @@ class Zygote:
         lines = self._words.read().decode(errors="replace").strip().splitlines()
         return quote(lines[-1]) if lines else "it said nothing"
 
-    def start(self, bell: int, memory: int, limits: dict[str, Any]) -> RunnerHandle:
-        """A new runner over the given memory, told its device, cores and limits."""
+    def begin(self, bell: int, memory: int, limits: dict[str, Any]) -> Callable[[], RunnerHandle]:
+        """Begin to start a runner over the given memory, told its device, cores and limits; what
+        is returned waits for it."""
         if not self._ready:  # it has loaded torch while its owner did other things
             self._expect("ready")
             self._ready = True
@@ -236,7 +244,7 @@ class Zygote:
         with theirs:
             frame.send(self._control, request, (theirs.fileno(), bell, memory))
         self._expect("keeper")
-        return _introduced(ours)
+        return partial(_introduced, ours)
 
     def close(self) -> None:
         """End the zygote; its runners end with it."""

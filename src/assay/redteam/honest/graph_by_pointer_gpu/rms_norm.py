@@ -37,5 +37,6 @@ def rms_norm(x: torch.Tensor, w: torch.Tensor, y: torch.Tensor, *, eps: float) -
     if key not in _graphs:
         if len(_graphs) >= _MOST:
             _graphs.clear()
+            _pool.clear()  # it ends with the last graph that was captured into it
         _graphs[key] = _captured(x, w, y, eps)
     _graphs[key].replay()
