@@ -112,7 +112,7 @@ def _read_back(body: dict[str, Any]) -> str:
 
 def _cost(body: dict[str, Any]) -> str:
     share = body["timed_seconds"] / body["wall_seconds"]
-    return f"{body['wall_seconds']:.0f} s, {share:.0%} of it inside timed batches"
+    return f"{body['wall_seconds']:.0f} s, {share:.1%} of it inside timed batches"
 
 
 def _left_out(body: dict[str, Any]) -> str:
