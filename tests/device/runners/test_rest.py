@@ -11,6 +11,7 @@ import pytest
 
 from assay.device.runners import rest
 from assay.device.runners.rest import Rest
+from assay.device.runners.rest import Unrest
 from assay.device.runners.rest import processor_nanoseconds
 
 BUSY = "import time\nend = time.process_time() + 0.05\nwhile time.process_time() < end: pass\n"
@@ -85,13 +86,26 @@ def test_a_little_work_is_an_accident_once_and_no_accident_often(
 
 
 def test_accidents_that_are_far_apart_stay_accidents(monkeypatch: pytest.MonkeyPatch) -> None:
-    at = [0]
-    monkeypatch.setattr(rest, "processor_nanoseconds", lambda pid: at[0])
+    used, now = [0], [0]
+    monkeypatch.setattr(rest, "processor_nanoseconds", lambda pid: used[0])
+    monkeypatch.setattr("assay.device.runners.rest.time.monotonic_ns", lambda: now[0])
     watched = Rest(1)
     for number in range(100):
         watched.begin()
-        at[0] += 5_000_000 if number % 8 == 0 else 0
+        used[0] += 5_000_000 if number % 8 == 0 else 0
+        now[0] += 100_000_000
         assert watched.end() == 0
+
+
+def test_processes_of_one_program_answer_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = iter(range(0, 1 << 40, 5_000_000))
+    monkeypatch.setattr(rest, "processor_nanoseconds", lambda pid: next(used))
+    together, found = Unrest(), []
+    for pid in range(1, 6):
+        watched = Rest(pid, together)
+        watched.begin()
+        found.append(watched.end())
+    assert found == [0, 0, 0, 5_000_000, 5_000_000]
 
 
 def test_without_a_beginning_there_is_no_rest() -> None:

@@ -25,6 +25,7 @@ from assay.device.runners.memory import Memory
 from assay.device.runners.process import RunnerProcess
 from assay.device.runners.program import Program
 from assay.device.runners.rest import Rest
+from assay.device.runners.rest import Unrest
 from assay.device.runners.target import Target
 from assay.device.runners.zygote import RunnerHandle
 from assay.device.runners.zygote import Zygote
@@ -67,6 +68,8 @@ class RunnerDevice(Device[Program]):
         self._zygote: Zygote | None = None
         self._free: list[tuple[HostMemory, Memory]] = []
         self._pools: dict[tuple[str, int, int], Pools] = {}
+        self._unrest: dict[int, Unrest] = {}
+        """By program, which lives as long as the sitting does."""
         self.empty_ns: dict[Lane, int] = {}
         """By lane, the nanoseconds of a turn that does nothing; subtracted from every batch."""
         self.host_shares: dict[tuple[str, Lane], float] = {}
@@ -186,7 +189,7 @@ class RunnerDevice(Device[Program]):
         self, program: Program, runner: RunnerHandle, bell: HostMemory, memory: Memory
     ) -> RunnerProcess:
         if self.defences.rest:
-            runner.rest = Rest(runner.pid)
+            runner.rest = Rest(runner.pid, self._unrest.setdefault(id(program), Unrest()))
         try:
             return _Borrowing(self, program, runner, bell, memory)
         except BaseException:

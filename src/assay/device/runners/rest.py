@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections import deque
+from dataclasses import dataclass
 
 LEAST_NANOSECONDS = 2_000_000
 """What going to sleep may take, a collection of garbage included."""
@@ -19,8 +19,9 @@ SHARE = 0.01
 CERTAIN_NANOSECONDS = 25_000_000
 """Beyond this nobody has just been slow to fall asleep. Below it once may be an accident: while
 another guest of the machine has the core, the kernel counts on for who is on it."""
-_REMEMBERED, _TOO_OFTEN = 16, 4
-"""But not so often, of so many rests."""
+FORGIVEN_NANOSECONDS = 10_000_000
+FORGIVEN_SHARE = 0.005
+"""But not again and again: of what is beyond the usual, so much in all, and of all rests."""
 
 
 def processor_nanoseconds(pid: int) -> int:
@@ -44,13 +45,28 @@ def _children(pid: int) -> list[int]:
     return found
 
 
+@dataclass
+class Unrest:
+    """What the processes of one program have worked beyond the usual in their rests, all of them
+    together: each of them lives for a few rests only."""
+
+    beyond: float = 0.0
+    rested: int = 0
+
+    def add(self, beyond: float, rested: int) -> bool:
+        """Whether it is too much by now."""
+        self.beyond += beyond
+        self.rested += rested
+        return self.beyond > FORGIVEN_NANOSECONDS + FORGIVEN_SHARE * self.rested
+
+
 class Rest:
     """One runner's rests, from answer to request."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, unrest: Unrest | None = None) -> None:
         self._pid = pid
         self._begun: tuple[int, int] | None = None
-        self._broken: deque[bool] = deque(maxlen=_REMEMBERED)
+        self._unrest = unrest or Unrest()
 
     def begin(self) -> None:
         self._begun = (time.monotonic_ns(), processor_nanoseconds(self._pid))
@@ -62,7 +78,7 @@ class Rest:
         since, used = self._begun
         self._begun = None
         worked = processor_nanoseconds(self._pid) - used
-        usual = SHARE * (time.monotonic_ns() - since)
-        self._broken.append(worked > usual + LEAST_NANOSECONDS)
-        certain = worked > usual + CERTAIN_NANOSECONDS
-        return worked if certain or sum(self._broken) >= _TOO_OFTEN else 0
+        rested = time.monotonic_ns() - since
+        beyond = max(0.0, worked - LEAST_NANOSECONDS - SHARE * rested)
+        too_much = self._unrest.add(beyond, rested)
+        return worked if beyond and (too_much or beyond > CERTAIN_NANOSECONDS) else 0
