@@ -68,8 +68,8 @@ class RunnerDevice(Device[Program]):
         self._zygote: Zygote | None = None
         self._free: list[tuple[HostMemory, Memory]] = []
         self._pools: dict[tuple[str, int, int], Pools] = {}
-        self._unrest: dict[int, Unrest] = {}
-        """By program, which lives as long as the sitting does."""
+        self._unrest: list[tuple[Program, Unrest]] = []
+        """By program: the very object, since two may be alike and answer for themselves alone."""
         self.empty_ns: dict[Lane, int] = {}
         """By lane, the nanoseconds of a turn that does nothing; subtracted from every batch."""
         self.host_shares: dict[tuple[str, Lane], float] = {}
@@ -189,12 +189,19 @@ class RunnerDevice(Device[Program]):
         self, program: Program, runner: RunnerHandle, bell: HostMemory, memory: Memory
     ) -> RunnerProcess:
         if self.defences.rest:
-            runner.rest = Rest(runner.pid, self._unrest.setdefault(id(program), Unrest()))
+            runner.rest = Rest(runner.pid, self._unrest_of(program))
         try:
             return _Borrowing(self, program, runner, bell, memory)
         except BaseException:
             runner.stop()
             raise
+
+    def _unrest_of(self, program: Program) -> Unrest:
+        for known, unrest in self._unrest:
+            if known is program:
+                return unrest
+        self._unrest.append((program, Unrest()))
+        return self._unrest[-1][1]
 
     def give_back(self, process: RunnerProcess, bell: HostMemory, memory: Memory) -> None:
         """A process has ended: its memory serves the next."""
