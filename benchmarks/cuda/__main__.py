@@ -37,8 +37,8 @@ PARTS: dict[str, tuple[Callable[[float], dict[str, Any]], float]] = {
     "left-out": (left_out, 6.0),
     "slower": (slower, 16.0),
     "early-ring": (early_ring, 10.0),
-    "against-itself": (against_itself, 54.0),
-    "small-against-itself": (small_against_itself, 46.0),
+    "against-itself": (against_itself, 51.0),
+    "small-against-itself": (small_against_itself, 36.0),
     "small-latency": (small_latency, 20.0),
 }
 

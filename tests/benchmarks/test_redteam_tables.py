@@ -38,10 +38,14 @@ ENDS = {
 }
 
 
-def tried(attack: Attack, device: str, *, plain: bool = True) -> Trial:
-    fight = Fight(Fate.BEATEN, Result(True, 2.0, ""))
+def fought(attack: Attack, device: str) -> Fight:
     if attack.file.plain is Plain.OUT_OF_REACH:
-        fight = Fight(Fate.OUT_OF_REACH, None)
+        return Fight(Fate.OUT_OF_REACH, None)
+    return Fight(Fate.BEATEN, Result(True, 2.0, ""))
+
+
+def tried(attack: Attack, device: str, *, plain: bool = True, fight: Fight | None = None) -> Trial:
+    fight = fight or Fight(Fate.NOT_TRIED, None)
     return Trial(attack, device, fight, ENDS.get(attack.name, End(attack.file.ends[0])), 1.0)
 
 
@@ -56,6 +60,7 @@ def quiet(_: Progress) -> None:
 
 @pytest.fixture
 def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(suite, "fight_plain", fought)
     monkeypatch.setattr(suite, "try_attack", tried)
     monkeypatch.setattr(suite, "twin_trial", judged)
     monkeypatch.setattr(suite, "judge_control", lambda device: End(Status.SAME, disturbed=True))

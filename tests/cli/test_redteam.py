@@ -66,7 +66,7 @@ def test_an_interrupt_ends_with_one_line_that_says_how_to_go_on(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(suite, "try_attack", interrupted)
+    monkeypatch.setattr(suite, "fight_plain", interrupted)
     assert _edge.run(["redteam"]) == 130
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -112,17 +112,23 @@ class Tried:
         self.ends: dict[str, list[End]] = {}
         self.control = QUIET
         self.honest: list[End] = []
+        monkeypatch.setattr(suite, "fight_plain", self._fight)
         monkeypatch.setattr(suite, "try_attack", self._attack)
         monkeypatch.setattr(suite, "twin_trial", self._twin)
         monkeypatch.setattr(suite, "judge_control", self._control)
 
-    def _attack(self, attack: Attack, device: str, *, plain: bool = True) -> Trial:
+    def _fight(self, attack: Attack, device: str) -> Fight:
+        return trial(attack.name).plain
+
+    def _attack(
+        self, attack: Attack, device: str, *, plain: bool = True, fight: Fight | None = None
+    ) -> Trial:
         self.asked.append(attack.name if plain else f"{attack.name} without plain")
         ends = self.ends.get(attack.name)
         if ends == []:
             raise KeyboardInterrupt
         made = trial(attack.name, ends.pop(0) if ends else RIGHT)
-        return made if plain else replace(made, plain=Fight(Fate.NOT_TRIED, None))
+        return replace(made, plain=fight or Fight(Fate.NOT_TRIED, None))
 
     def _twin(self, found: Twin, device: str) -> TwinTrial:
         self.asked.append(found.name)

@@ -7,6 +7,7 @@ operating system's randomness: an order that nobody can foresee cannot be played
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 from collections.abc import Callable
@@ -43,6 +44,7 @@ from assay.stats.row_rule import look_at
 P = TypeVar("P")
 
 _PILOT_READINGS = 3
+_PILOT_SECONDS = 0.005
 _TWIN_READINGS = 2
 
 
@@ -183,13 +185,20 @@ class Sitting(Generic[P]):
         """A pilot of the baseline alone finds how long a call takes, so that nothing a candidate
         does can change how it is measured. The smallest of a few readings, since a disturbed pilot
         must not cost the row its blocks."""
-        call = min(self._pilot(baseline, row, lane) for _ in range(_PILOT_READINGS))
+        traits = self._device.traits(lane)
+        call = self._pilot(baseline, row, lane, 1)
+        if traits.batch_seconds:
+            # One call by itself is mostly beginning and end.
+            several = min(traits.most_launches, math.ceil(_PILOT_SECONDS / call))
+            tries = range(_PILOT_READINGS)
+            call = min(self._pilot(baseline, row, lane, several) for _ in tries)
         paced = baseline.host_share(row, lane) > HOST_PACED
-        return plan_row(seconds, call, self._device.traits(lane), self._rules, host_paced=paced)
+        return plan_row(seconds, call, traits, self._rules, host_paced=paced)
 
-    def _pilot(self, process: Process, row: str, lane: Lane) -> float:
-        reading = process.time(row, lane, 1, self._device.traits(lane).warm_launches)
-        return max(reading.nanoseconds, 1) * 1e-9
+    def _pilot(self, process: Process, row: str, lane: Lane, launches: int) -> float:
+        """The seconds of a call, from a batch of so many."""
+        reading = process.time(row, lane, launches, self._device.traits(lane).warm_launches)
+        return max(reading.nanoseconds, 1) * 1e-9 / launches
 
     @contextmanager
     def _processes(self, first: RowRecord) -> Iterator[Mapping[Side, Process]]:

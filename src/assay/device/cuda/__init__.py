@@ -49,7 +49,7 @@ _HIDDEN_FROM_READ_US = 15.0
 _BATCH_SECONDS = 0.060
 """So that what a batch can hide is half a percent of it, the least that is called a difference.
 Longer ones would meet more of what disturbs a shared host."""
-_DEVICE_BATCH_SECONDS = 0.110
+_DEVICE_BATCH_SECONDS = 0.100
 """Where the device sets the pace that is no matter, and less is spent between batches."""
 _TRAITS = {
     # Resolution: half of what a batch can hide (_HIDDEN_US), so that the floor, which is two ticks
@@ -59,14 +59,14 @@ _TRAITS = {
         device_batch_seconds=_DEVICE_BATCH_SECONDS,
         warm_launches=64,
         warm_seconds=0.005,
-        turn_seconds=0.012,
+        turn_seconds=0.020,
         resolution=_HIDDEN_US / 2e6,
     ),
     Lane.LATENCY: LaneTraits(
         batch_seconds=0.004,
         warm_launches=64,
         warm_seconds=0.005,
-        turn_seconds=0.012,
+        turn_seconds=0.020,
         resolution=1e-6,
         hidden_seconds=_HIDDEN_FROM_READ_US / 1e6,
     ),
@@ -75,14 +75,14 @@ _TRAITS = {
         device_batch_seconds=_DEVICE_BATCH_SECONDS,
         warm_launches=16,
         warm_seconds=0.005,
-        turn_seconds=0.012,
+        turn_seconds=0.020,
         resolution=_HIDDEN_US / 2e6,
     ),
     Lane.EVENTS: LaneTraits(
         batch_seconds=0.020,
         warm_launches=64,
         warm_seconds=0.005,
-        turn_seconds=0.012,
+        turn_seconds=0.020,
         resolution=1e-6,
     ),
     Lane.DEVICE: LaneTraits(
