@@ -7,15 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.spec.contract import Contract
 from assay.spec.noun import Name
 from assay.spec.noun import Noun
-from assay.spec.noun import Sentence
-from assay.spec.noun import Sha256
-from assay.spec.noun import Symbol
-from assay.spec.noun import Version
 from assay.spec.source import RelativePath
-from assay.spec.source import SourceFile
 
 
 class _Named(Noun):
@@ -37,29 +31,11 @@ class ReferenceBaseline(_Named):
     kind: Literal["reference"]
 
 
-class Shim(Noun):
-    """A small stand-in for a module that would drag in a whole server."""
-
-    module: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=200)]
-    reason: Sentence
-
-
 class WheelBaseline(_Named):
-    """Files out of a published wheel; the lock is committed, the files never are."""
+    """Files out of a published wheel: a folder with a `baseline.lock` and an adapter of ours."""
 
     kind: Literal["wheel"]
-    package: Name
-    version: Version
-    wheel_sha256: Sha256
-    files: Annotated[tuple[SourceFile, ...], Field(min_length=1)]
-    entry: RelativePath
-    functions: dict[Symbol, Symbol] = Field(default_factory=dict)
-    """The task's function by the package's name for it, where they differ."""
-    kernels: Annotated[tuple[Sentence, ...], Field(min_length=1)]
-    """Kernels that it must be seen to launch; another path is a violation."""
-    contract: Contract = Contract()
-    requires: tuple[Sentence, ...] = ()
-    shims: tuple[Shim, ...] = ()
+    path: RelativePath
 
 
 Baseline = Annotated[LocalBaseline | ReferenceBaseline | WheelBaseline, Field(discriminator="kind")]

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.spec.environment import Environment
 from assay.spec.environment import Provenance
+from assay.spec.lock import BaselineLock
 from assay.spec.noun import Document
 from assay.spec.rules import Rules
 from assay.spec.solution import Solution
@@ -20,6 +21,7 @@ DOCUMENTS: tuple[type[Document], ...] = (
     Task,
     Workloads,
     Solution,
+    BaselineLock,
     Rules,
     TaskVerdict,
     Provenance,
