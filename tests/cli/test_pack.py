@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from assay.spec.errors import UsageError
 from tests.pack.making import OURS
 from tests.pack.making import PLATFORM
 from tests.pack.making import PYTHON
+from tests.pack.making import make_task
 from tests.pack.making import make_wheel
 
 
@@ -87,6 +89,78 @@ def test_mistakes_are_one_line_and_leave_nothing(
     assert said in error
     assert error.count("\n") == 1
     assert [path.name for path in Path.cwd().iterdir()] == ["wheels"]
+
+
+def test_a_task_with_a_baseline_travels_with_its_snapshot(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_task(Path("waves"), "tables<3", "torch==99.0")
+    proprietary = "Classifier: License :: Other/Proprietary License"
+    make_wheel(Path("wheels"), "tables", "2.0", licence=proprietary)
+    assert _edge.run([*command, "--task", "./waves"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert ["snapshots", "2", "1"] in [line.split() for line in shown]
+    assert shown[-4:-1] == [
+        "task own/waves in tasks/own/waves",
+        "baseline own/waves/upstream of waves 0.5",
+        "for hosts of your own, not for redistribution: "
+        "it holds tables (Other/Proprietary License)",
+    ]
+
+
+def test_what_a_baseline_will_lack_is_shown(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_task(Path("waves"), "tables<3", "tiny>=2")
+    assert _edge.run([*command, "--task", "./waves", "--without", "tables", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["manifest"]["baselines"]
+    assert [(each["lacks"], each["differs"]) for each in said] == [
+        (["tables"], ["tiny 1.0, and >=2 was asked for"])
+    ]
+    assert _edge.run([*command, "--task", "./waves", "--without", "tables"]) == 0
+    assert (
+        "baseline own/waves/upstream of waves 0.5; without tables, so it cannot run; "
+        "tiny 1.0, and >=2 was asked for"
+    ) in capsys.readouterr().out.splitlines()
+
+
+def test_a_large_wheel_is_said_to_take_more_later(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = {"bulky.txt": "0123456789abcdef" * (1 << 17)}
+    make_wheel(Path("wheels"), "bulky", files=text)
+    assert _edge.run([*command, "--with", "bulky"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "unpacked when it first runs there: bulky to 2.00 MiB" in shown
+
+
+def test_a_missing_snapshot_is_one_line_unless_it_is_left_behind(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = make_task(Path("waves"), "tables<3")
+    shutil.rmtree(task / "baselines/up/snapshot")
+    assert _edge.run([*command, "--task", "./waves"]) == 64
+    error = capsys.readouterr().err
+    assert "the files of waves 0.5 are not here" in error
+    assert "(assay task snapshot own/waves, or pack --without-baselines)" in error
+    assert error.count("\n") == 1
+    assert not Path("p").exists()
+    assert _edge.run([*command, "--task", "./waves", "--without-baselines"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "baseline own/waves/upstream of waves 0.5: left behind" in shown
+
+
+def test_a_byte_that_was_changed_is_one_line(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = make_task(Path("waves"))
+    file = task / "baselines/up/snapshot/waves/ops.py"
+    file.write_bytes(file.read_bytes().replace(b"x", b"z"))
+    assert _edge.run([*command, "--task", "./waves"]) != 0
+    error = capsys.readouterr().err
+    assert "waves/ops.py: not the file that the lock names" in error
+    assert error.count("\n") == 1
+    assert not Path("p").exists()
 
 
 def test_sizes_have_units() -> None:

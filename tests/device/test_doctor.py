@@ -48,7 +48,7 @@ def file_of(name: str, text: str | None, tmp_path: Path, patch: pytest.MonkeyPat
 
 def test_every_check_has_a_line_and_the_names_differ(patch: pytest.MonkeyPatch) -> None:
     names = [finding.name for finding in examine_device()]
-    assert len(names) == len(set(names)) == 18
+    assert len(names) == len(set(names)) == 19
 
 
 def test_a_host_with_everything_misses_nothing(patch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,57 @@ def heads_task() -> Task:
     )
 
 
-TASKS = [RMS_NORM_TASK, LAYER_NORM_TASK, group_norm_task(), heads_task()]
+def modulation_task() -> Task:
+    """Every rule of an argument with several shapes: a chooser, its followers, a free one."""
+    forms = [["width"], ["batch", "width"], [1, "tokens", "width"], ["batch", "frames", 1, "width"]]
+    whole = ["batch", "tokens", "width"]
+    return task_of(
+        "modulation",
+        [
+            {"name": "x", "role": "input", "shape": whole, "dtypes": ["float16", "bfloat16"]},
+            {
+                "name": "scale",
+                "role": "input",
+                "shape": [1],
+                "forms": forms,
+                "like": "x",
+                "dtypes": ["float32"],
+                "layouts": ["contiguous", "chunk"],
+            },
+            {
+                "name": "shift",
+                "role": "input",
+                "shape": [1],
+                "forms": [*forms[:-1], whole],
+                "form_of": "scale",
+                "like": "scale",
+            },
+            {"name": "gate", "role": "input", "shape": [1], "forms": forms, "like": "x"},
+            {"name": "w", "role": "input", "shape": ["width"], "like": "x", "optional": True},
+            {
+                "name": "b",
+                "role": "input",
+                "shape": ["width"],
+                "like": "x",
+                "optional": True,
+                "passed_with": "w",
+                "passed_if": ["mode", "layer"],
+            },
+            {"name": "y", "role": "output", "shape": whole, "like": "x"},
+        ],
+        [{"name": "mode", "choices": ["layer", "rms"]}],
+        axes={
+            "batch": {"low": 2, "high": 4},
+            "tokens": {"low": 2, "high": 512},
+            "frames": {"low": 2, "high": 16},
+            "width": {"low": 2, "high": 256},
+        },
+        divides=[["frames", "tokens"]],
+        layouts=["contiguous"],
+    )
+
+
+TASKS = [RMS_NORM_TASK, LAYER_NORM_TASK, group_norm_task(), heads_task(), modulation_task()]
 
 
 @settings(max_examples=60, deadline=None)
@@ -142,7 +192,7 @@ def test_a_few_rows_see_every_dtype_both_ways_of_an_optional_and_empty_batches()
 
 
 def test_all_layouts_of_the_domain_are_drawn_for_inputs_and_outputs_stay_contiguous() -> None:
-    assert layouts_of(RMS_NORM_TASK, "x") == set(Layout)
+    assert layouts_of(RMS_NORM_TASK, "x") == set(RMS_NORM_TASK.domain.layouts)
     assert layouts_of(RMS_NORM_TASK, "y") == {Layout.CONTIGUOUS}
 
 
@@ -176,6 +226,92 @@ def test_options_reach_their_ends_and_are_log_uniform_between() -> None:
     assert {1e-8, 1e-3} <= set(values)
     assert 70 < len(small) < 130
     assert {row.options["mode"] for row in rows_of(heads_task(), 4)} == {"neox", "plain"}
+
+
+def test_every_form_is_drawn_and_followers_have_their_own_of_the_same_number() -> None:
+    pairs = set()
+    for row in rows_of(modulation_task(), 40):
+        shapes = {name: t.shape for name, t in row.tensors.items() if t is not None}
+        axes = dict(zip(("batch", "tokens", "width"), shapes["x"], strict=True))
+        named = {extent: name for name, extent in axes.items()}
+        if len(named) == 3:
+            pairs.add(
+                tuple(
+                    tuple(named.get(n, n if n == 1 else "frames") for n in shapes[argument])
+                    for argument in ("scale", "shift")
+                )
+            )
+    whole = ("batch", "tokens", "width")
+    assert pairs >= {
+        ((1,), (1,)),
+        (("width",), ("width",)),
+        (("batch", "width"), ("batch", "width")),
+        ((1, "tokens", "width"), (1, "tokens", "width")),
+    }
+    assert any(scale[1:] == ("frames", 1, "width") for scale, _ in pairs if len(scale) == 4)
+    assert all(shift == whole for scale, shift in pairs if len(scale) == 4)
+
+
+def test_an_argument_beside_the_chooser_has_a_form_of_its_own() -> None:
+    rows = rows_of(modulation_task(), 40)
+    ranks = {
+        (len(s.shape), len(g.shape))
+        for r in rows
+        if (s := r.tensors["scale"]) and (g := r.tensors["gate"])
+    }
+    assert len(ranks) > 8
+
+
+def test_frames_divide_the_tokens() -> None:
+    framed = [
+        (scale.shape[1], x.shape[1])
+        for row in rows_of(modulation_task(), 60)
+        if (x := row.tensors["x"]) and (scale := row.tensors["scale"]) and len(scale.shape) == 4
+    ]
+    assert framed
+    assert all(tokens % frames == 0 for frames, tokens in framed)
+
+
+def test_a_dtype_is_that_of_another_or_one_of_a_list() -> None:
+    drawn = {
+        (x.dtype, scale.dtype, shift.dtype)
+        for row in rows_of(modulation_task(), 40)
+        if (x := row.tensors["x"])
+        and (scale := row.tensors["scale"])
+        and (shift := row.tensors["shift"])
+    }
+    half, brain, wide = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
+    assert drawn == {
+        (half, half, half),
+        (brain, brain, brain),
+        (half, wide, wide),
+        (brain, wide, wide),
+    }
+
+
+def test_an_argument_has_layouts_of_its_own_and_company() -> None:
+    task = modulation_task()
+    assert layouts_of(task, "scale") == {Layout.CONTIGUOUS, Layout.STRIDED}
+    assert layouts_of(task, "gate") == {Layout.CONTIGUOUS}
+    company = {
+        (r.options["mode"], r.tensors["w"] is not None, r.tensors["b"] is not None)
+        for r in rows_of(task, 20)
+    }
+    assert company == {
+        ("layer", True, True),
+        ("layer", False, False),
+        ("rms", True, False),
+        ("rms", False, False),
+    }
+
+
+def test_a_chunk_is_one_of_several_parts_side_by_side() -> None:
+    drawn = {
+        laid_out((3, 4, 6), DType.FLOAT32, Layout.CHUNK, random.Random(s)).strides
+        for s in range(40)
+    }
+    assert drawn == {(48, 12, 1), (72, 18, 1), (144, 36, 1)}
+    assert laid_out((1, 1, 6), DType.FLOAT32, Layout.CHUNK, random.Random(1)).strides is None
 
 
 def test_a_domain_without_room_is_told() -> None:

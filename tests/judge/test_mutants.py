@@ -280,3 +280,13 @@ def test_a_reference_that_cannot_be_read_is_told() -> None:
         mutants("def :", function)
     with pytest.raises(DocumentError, match="defines no function clamped_gate"):
         mutants("import torch", function)
+
+
+def test_what_a_function_does_not_reach_is_not_mutated_for_it() -> None:
+    source = (
+        "def helper(gate):\n    return gate - 1\n"
+        "def other(gate):\n    return gate - 2\n"
+        "def clamped_gate(gate, up, limit=2):\n    return helper(gate) - up\n"
+    )
+    found = by_name(source, CLAMPED_GATE_TASK.functions[0])
+    assert {name.partition("_line")[2] for name in found if "_line" in name} == {"2", "6"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.pack.cargo import CarriedTask
+from assay.pack.carried import CarriedTask
 from assay.pack.make import Packed
 from assay.task.new import new_task
 from tests.pack.making import make_pack

@@ -53,11 +53,11 @@ def test_without_a_verb_it_is_the_doctor_and_evidence_stays_in_the_pack(
 
 
 def test_it_verifies_itself(copy: Path, tmp_path: Path) -> None:
-    (copy / "site/tiny.py").write_text("")
+    (copy / "extra/site-packages/tiny.py").write_text("")
     ran = arrive(copy, "pack", "--verify", str(copy), cwd=tmp_path)
     assert (ran.returncode, ran.stderr) == (1, "")
     first, last = ran.stdout.splitlines()
-    assert first.startswith("problem site/tiny.py: 0 bytes, and ")
+    assert first.startswith("problem extra/site-packages/tiny.py: 0 bytes, and ")
     assert last.endswith(", 1 problems")
 
 

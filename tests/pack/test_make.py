@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.device.environment import harness_hash
 from assay.pack import make
-from assay.pack.cargo import CarriedTask
+from assay.pack.carried import CarriedTask
 from assay.pack.make import Packed
 from assay.pack.verify import read_manifest
 from assay.spec.errors import UnavailableError
@@ -91,6 +91,8 @@ def test_a_shipped_task_is_not_packed_twice(tmp_path: Path, wheels: Path) -> Non
     assert packed.manifest.tasks[0].path == "site/assay/tasks/cpu/rms_norm"
     assert (tmp_path / "p" / packed.manifest.tasks[0].path / "task.toml").is_file()
     assert not (tmp_path / "p/tasks").exists()
+    # All that it holds may be passed on.
+    assert not (tmp_path / "p/NOTICE").exists()
 
 
 def test_no_file_names_a_path_of_this_machine(made: Made, wheels: Path) -> None:
@@ -216,7 +218,7 @@ def test_two_wheels_must_not_bring_different_files_of_one_name(tmp_path: Path) -
     folder = tmp_path / "wheels"
     make_wheel(folder, "tiny", files={"same.py": "x = 1\n", "shared.py": "x = 1\n"})
     make_wheel(folder, "rival", files={"same.py": "x = 1\n", "shared.py": "x = 2\n"})
-    with pytest.raises(UsageError, match=r"both bring site/shared\.py, and differ"):
+    with pytest.raises(UsageError, match=r"both bring extra/site-packages/shared\.py, and differ"):
         make_pack(tmp_path / "p", folder, more=["tiny", "rival"])
 
 

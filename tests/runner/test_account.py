@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 import torch
 
+from assay.device.runners.account import CallState
 from assay.device.runners.account import Event
 from assay.device.runners.account import events_of
+from assay.device.runners.account import state_of
 from assay.judge.accounts import attribute
 from assay.runner import account
+from assay.runner import state
 from assay.spec.account import Place
 
 
@@ -137,3 +140,38 @@ def test_a_call_that_raises_under_the_profiler_raises(tmp_path: Path) -> None:
     assert threading.active_count() >= 1
     told = account.take([lambda: None], lambda: None, tmp_path, device=False)
     assert told["names"] == ["assay call 0"]
+
+
+def test_operators_are_told_where_there_is_no_device() -> None:
+    told = account.records(TRACE, operators=True)
+    assert ["operator", 1, 11000, 16000, 0, 7] in told["events"]
+    assert told["names"][1] == "aten::add"
+
+
+SETTINGS = {
+    "gradients": False,
+    "default_dtype": "float\x1b32",
+    "autocast": False,
+    "default_stream": None,
+}
+
+
+def test_settings_are_read_as_what_a_stranger_says() -> None:
+    assert state_of(SETTINGS) == CallState(False, "float 32", False, None)
+    assert state_of({**SETTINGS, "default_stream": True}) == CallState(
+        False, "float 32", False, True
+    )
+    for told in (None, 3, {}, {**SETTINGS, "gradients": "no"}, {**SETTINGS, "autocast": 1}):
+        assert state_of(told) is None
+
+
+def test_settings_are_those_of_the_thread_that_calls() -> None:
+    with torch.enable_grad():
+        assert state.now(device=False)["gradients"] is True
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        assert state.now(device=False) == {
+            "gradients": False,
+            "default_dtype": "float32",
+            "autocast": True,
+            "default_stream": None,
+        }

@@ -116,7 +116,7 @@ def test_toml_and_json_of_the_same_content_are_the_same_noun(tmp_path: Path) -> 
         ("baselines.1.name", "naive", "two baselines have one name"),
         ("baselines.0.kind", "magic", "key baselines.0: Input tag 'magic' found using 'kind'"),
         ("baselines.0.path", "../../etc", "a path relative to its folder"),
-        ("functions.0.arguments.0.dtypes", None, "argument x needs either dtypes or like"),
+        ("functions.0.arguments.0.dtypes", None, "argument x needs dtypes or like"),
         ("functions.0.arguments.1.like", "z", "w is like z, which is no argument"),
         ("functions.0.arguments.0.shape", ["*batch", "*width"], "more than one * axis"),
         ("functions.0.arguments.0.shape", ["depth"], "axis depth is not in the domain"),

@@ -19,6 +19,7 @@ from assay.cli.pack import pack
 from assay.cli.redteam import redteam
 from assay.cli.sanitize import sanitize
 from assay.cli.schema import schema
+from assay.cli.survey import survey
 from assay.spec.errors import AssayError
 from assay.spec.errors import ExitStatus
 from assay.spec.errors import quote
@@ -37,6 +38,7 @@ app.command()(pack)
 app.command()(redteam)
 app.command()(sanitize)
 app.command()(schema)
+app.command()(survey)
 task.app.command()(admit)
 app.add_typer(task.app, name="task")
 app.add_typer(bundle.app, name="bundle")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 from typing import Any
@@ -13,6 +14,7 @@ import typer
 from assay.cli._options import AsJson
 from assay.cli._table import print_json
 from assay.cli._table import print_table
+from assay.cli.exchange import export_ledger
 from assay.ledger import Ledger
 from assay.ledger import Row
 from assay.ledger import default_path
@@ -21,8 +23,10 @@ from assay.ledger import query as query_ledgers
 from assay.ledger import verify as verify_ledger
 from assay.spec.errors import ExitStatus
 from assay.spec.errors import quote
+from assay.task.stale import Baselines
 
 app = typer.Typer(help="The evidence: verify it, query it, merge it, show it.")
+app.command("export")(export_ledger)
 
 
 Paths = Annotated[
@@ -107,33 +111,44 @@ def show(
         _show_row(source, source.find(row_id), as_json)
         return
     rows = sorted(source.rows(), key=lambda row: (row.time, row.segment, row.n))[-limit:]
+    baselines = Baselines()
     if as_json:
-        print_json([_content(row) for row in rows])
+        print_json([_content(row, baselines) for row in rows])
     else:
-        print_table(
-            ("id", "time", "kind", "samples", "body"),
-            (
-                (
-                    row.id,
-                    row.time[:19] + "Z",
-                    row.kind,
-                    row.samples.bytes if row.samples else "",
-                    json.dumps(row.body, ensure_ascii=False),
-                )
-                for row in rows
-            ),
-        )
+        _show_rows(rows, baselines)
     for segment in source.segments():
         if segment.remark is not None:
             print(f"assay: remark: {quote(source.path)}: {segment.remark}", file=sys.stderr)
 
 
+def _show_rows(rows: Sequence[Row], baselines: Baselines) -> None:
+    """A table; with a column of labels where a row has one."""
+    labels = [", ".join(baselines.labels(row.body)) for row in rows]
+    labelled = any(labels)
+    print_table(
+        ("id", "time", "kind", "samples", *(["label"] if labelled else []), "body"),
+        (
+            (
+                row.id,
+                row.time[:19] + "Z",
+                row.kind,
+                row.samples.bytes if row.samples else "",
+                *([label] if labelled else []),
+                json.dumps(row.body, ensure_ascii=False),
+            )
+            for row, label in zip(rows, labels, strict=True)
+        ),
+    )
+
+
 def _show_row(source: Ledger, row: Row, as_json: bool) -> None:
     samples = source.samples(row) if row.samples else None
+    baselines = Baselines()
     if as_json:
         columns = samples.columns if samples else None
-        print_json(_content(row) | {"columns": columns})
+        print_json(_content(row, baselines) | {"columns": columns})
         return
+    labels = baselines.labels(row.body)
     print_table(
         ("field", "value"),
         [
@@ -144,11 +159,14 @@ def _show_row(source: Ledger, row: Row, as_json: bool) -> None:
             ("time", row.time),
             ("kind", row.kind),
             ("samples", f"{samples.count} of {', '.join(samples.columns)}" if samples else "none"),
+            *([("label", ", ".join(labels))] if labels else []),
         ],
     )
     # JSON escapes what could steer a terminal.
     print(json.dumps(row.body, indent=2))
 
 
-def _content(row: Row) -> dict[str, Any]:
-    return {"id": row.id} | row.content()
+def _content(row: Row, baselines: Baselines) -> dict[str, Any]:
+    """The row as it is stored, with what is known of it only now."""
+    labels = baselines.labels(row.body)
+    return {"id": row.id} | row.content() | ({"labels": list(labels)} if labels else {})

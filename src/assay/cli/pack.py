@@ -19,13 +19,20 @@ from assay.pack.size import mebibytes
 from assay.pack.target import DEFAULT_PLATFORM
 from assay.pack.target import DEFAULT_PYTHON
 from assay.pack.verify import verify as verify_pack
+from assay.spec.baseline import WheelBaseline
 from assay.spec.errors import ExitStatus
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
 from assay.task import load_task
+from assay.task.load import TaskFolder
+from assay.task.snapshot.stored import read_lock
+from assay.task.snapshot.stored import read_snapshot
 
 if TYPE_CHECKING:
+    from assay.pack.carried import CarriedTask
     from assay.pack.make import Packed
+    from assay.pack.manifest import Manifest
+    from assay.pack.manifest import PackedBaseline
 
 _SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?) ?(KiB|MiB|GiB)")
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -57,6 +64,9 @@ def pack(
     wheels: Annotated[
         Path | None, typer.Option(help="Take wheels from this folder, not from the network.")
     ] = None,
+    without_baselines: Annotated[
+        bool, typer.Option("--without-baselines", help="Leave snapshots behind.")
+    ] = False,
     most: Annotated[
         str, typer.Option(help="The most that it may take.")
     ] = f"{DEFAULT_MOST_BYTES >> 20}MiB",
@@ -71,17 +81,16 @@ def pack(
         _verify(destination, as_json)
         return
     # Late: where a pack is only verified, what it is made with may be missing.
-    from assay.pack.cargo import CarriedTask
     from assay.pack.make import STEPS
     from assay.pack.make import pack as make_pack
 
-    loaded = [load_task(address) for address in task or ()]
+    carried = [_carried(load_task(name), with_files=not without_baselines) for name in task or ()]
     with progress_bar(as_json) as show:
         packed = make_pack(
             destination,
             python=python,
             platforms=platform or [DEFAULT_PLATFORM],
-            tasks=[CarriedTask(each.task.name, each.path, each.content_hash) for each in loaded],
+            tasks=carried,
             assume=assume or (),
             without=without or (),
             more=more or (),
@@ -94,6 +103,22 @@ def pack(
         print_json(packed.content() | {"manifest": packed.manifest.content()})
     else:
         _show(packed)
+
+
+def _carried(task: TaskFolder, *, with_files: bool) -> CarriedTask:
+    """The task with its baselines out of wheels, whose files are read and checked here."""
+    from assay.pack.carried import CarriedBaseline
+    from assay.pack.carried import CarriedTask
+
+    baselines = []
+    for baseline in task.task.baselines:
+        if isinstance(baseline, WheelBaseline):
+            folder = task.path / baseline.path
+            lock = read_lock(folder)
+            step = f"assay task snapshot {quote(task.task.name)}, or pack --without-baselines"
+            files = read_snapshot(folder, lock, step) if with_files else None
+            baselines.append(CarriedBaseline(baseline.name, baseline.path, lock, files))
+    return CarriedTask(task.task.name, task.path, task.content_hash, tuple(baselines))
 
 
 def read_size(text: str) -> int:
@@ -114,12 +139,33 @@ def _show(packed: Packed) -> None:
         f"{quote(packed.path)}: {mebibytes(packed.bytes)} of {mebibytes(packed.most_bytes)}, for "
         f"Python {manifest.python} on {', '.join(manifest.platforms)}"
     )
+    if manifest.compressed:
+        each = (f"{a.wheel} to {mebibytes(a.unpacked_bytes)}" for a in manifest.compressed)
+        print(f"unpacked when it first runs there: {', '.join(each)}")
     for task in manifest.tasks:
         print(f"task {task.name} in {task.path}")
+    for baseline in manifest.baselines:
+        print(f"baseline {baseline.task}/{baseline.baseline} {_state(baseline)}")
+    _show_notice(manifest)
     needed = ", ".join(_host_words(p.name, p.least) for p in manifest.assumed if p.needed)
     print(f"the host brings {needed or 'nothing'}")
     if packed.archive is not None and packed.archive_bytes is not None:
         print(f"{quote(packed.archive)}: {mebibytes(packed.archive_bytes)}")
+
+
+def _state(baseline: PackedBaseline) -> str:
+    """Of which release it is, and what it will lack there."""
+    release = f"of {baseline.package} {baseline.version}"
+    if not baseline.carried:
+        return f"{release}: left behind"
+    lacks = [f"without {', '.join(baseline.lacks)}, so it cannot run"] if baseline.lacks else []
+    return "; ".join([release, *lacks, *baseline.differs])
+
+
+def _show_notice(manifest: Manifest) -> None:
+    held = ", ".join(f"{wheel.name} ({wheel.restricted})" for wheel in manifest.restricted)
+    if held:
+        print(f"for hosts of your own, not for redistribution: it holds {held}")
 
 
 def _host_words(name: str, least: str | None) -> str:

@@ -12,6 +12,10 @@ import typer
 from assay.cli._options import AsJson
 from assay.cli._table import print_json
 from assay.cli._table import print_table
+from assay.cli.exchange import export_task
+from assay.cli.exchange import import_task
+from assay.cli.refresh import refresh
+from assay.cli.snapshot import snapshot
 from assay.spec.errors import quote
 from assay.spec.task import Function
 from assay.spec.task import Task
@@ -24,6 +28,10 @@ from assay.task.freeze import freeze as freeze_folder
 from assay.task.new import new_task
 
 app = typer.Typer(help="Tasks: list them, show one, start a new one, freeze it.")
+app.command()(snapshot)
+app.command()(refresh)
+app.command("import")(import_task)
+app.command("export")(export_task)
 
 Address = Annotated[str, typer.Argument(metavar="TASK", help="An address or a folder.")]
 

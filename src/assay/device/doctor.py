@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.device import device_names
+from assay.device.baselines import wheel_baselines
 from assay.device.runners.zygote import runner_environment
 from assay.runner import landlock
 from assay.runner.sandbox import LANDLOCK
@@ -72,6 +73,7 @@ def examine_device() -> tuple[Finding, ...]:
         _cpu(),
         _cores(),
         *_cuda(),
+        _baselines(),
         *_sandbox(),
         _bubblewrap(),
         _shared_memory(),
@@ -193,6 +195,24 @@ def _cuda() -> tuple[Finding, ...]:
         found = f"cannot be looked at: {_one_line(error)}"
         return (Finding(name="cuda", mark=Mark.INFO, found=found, enables="the cuda judge"),)
     return examine_cuda()
+
+
+def _baselines() -> Finding:
+    """Those out of wheels, of shipped tasks and of tasks that a pack brought along."""
+    ready, wanting = wheel_baselines()
+    enables = "verdicts against what is in use, and not against code of our own"
+    parts = [f"{reason}: {', '.join(names)}" for reason, names in wanting.items()]
+    if ready:
+        parts.insert(0, f"ready: {', '.join(ready)}")
+    return Finding(
+        name="baselines",
+        mark=Mark.INFO if wanting or not ready else Mark.OK,
+        found="; ".join(parts) or "none out of a wheel",
+        enables=enables,
+        next_step="assay task snapshot TASK, pip install what they lack, or pack again with both"
+        if wanting
+        else "",
+    )
 
 
 # -- the sandbox

@@ -142,7 +142,8 @@ def variant(contender: Contender, sources: Mapping[str, bytes]) -> Contender:
         SourceFile(path=path, sha256=sha256_hex(sources[path]), bytes=len(sources[path]))
         for path in contender.solution.sources
     )
-    return Contender(SealedSolution(solution=contender.solution, files=files), sources)
+    sealed = SealedSolution(solution=contender.solution, files=files)
+    return Contender(sealed, sources, contender.lock)
 
 
 def _passes(

@@ -210,15 +210,22 @@ def take_accounts(case: Case, device: RunnerDevice, program: Program) -> DeviceA
     return summed(accounts)
 
 
-def _of(case: Case, process: RunnerProcess, row: Row, defined: frozenset[str]) -> RowAccount:
+def take_row(case: Case, process: RunnerProcess, row: Row, most: int) -> tuple[Taken, int]:
+    """What the profiler sees of some calls of a row, and how many those were; ValueError where the
+    runner talks nonsense."""
     function = case.function_of(row)
     one = lay_out(function, row, 1)
     # Of a very large row fewer calls have room.
-    calls = max(1, min(CALLS, (process.memory.size - one.first_slot) // one.slot_bytes))
+    calls = max(1, min(most, (process.memory.size - one.first_slot) // one.slot_bytes))
     generator = seeded(process.device.torch_device, secrets.randbits(63))
     contents = make_inputs(function, row, Distribution.NORMAL, generator)
+    source = RowSource(function, row, lambda: contents)
+    return take_account(process, source, contents, calls), calls
+
+
+def _of(case: Case, process: RunnerProcess, row: Row, defined: frozenset[str]) -> RowAccount:
     try:
-        taken = take_account(process, RowSource(function, row, lambda: contents), contents, calls)
+        taken, calls = take_row(case, process, row, CALLS)
     except ValueError as error:
-        return _unseen(row.id, calls, f"its account is {error}")
+        return _unseen(row.id, CALLS, f"its account is {error}")
     return row_account(row.id, taken, calls, defined)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.spec.forms import in_form
 from assay.spec.task import Function
 from assay.spec.workload import Row
 
@@ -12,7 +13,7 @@ def extents_of(function: Function, row: Row) -> dict[str, tuple[int, ...]]:
     The row is taken to fit its function, which `spec.binding` checks.
     """
     extents: dict[str, tuple[int, ...]] = {}
-    for argument in function.arguments:
+    for argument in in_form(function, row).arguments:
         tensor = row.tensors.get(argument.name)
         if tensor is None:
             continue

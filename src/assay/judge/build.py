@@ -116,7 +116,7 @@ def build(task: Task, contender: Contender, flags: tuple[str, ...], target: Targ
     solution = contender.solution
     toolchain = toolchain_of(solution.language)
     if toolchain is None:
-        program = Program(task, solution, contender.sources, solution.entry)
+        program = Program(task, solution, contender.sources, solution.entry, lock=contender.lock)
         return Build(program, "", ())
     if toolchain.kind != target.kind:
         raise UsageError(

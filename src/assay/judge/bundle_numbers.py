@@ -160,6 +160,7 @@ def _with_looks(found: TaskVerdict, claim: TaskVerdict) -> TaskVerdict:
             "attention": claim.attention,
             "account": claim.account,
             "ablation": claim.ablation,
+            "authenticity": claim.authenticity,
         }
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.spec.lock import BaselineLock
 from assay.spec.solution import SealedSolution
 from assay.spec.solution import Solution
 from assay.spec.task import Function
@@ -18,6 +19,8 @@ class Contender:
 
     sealed: SealedSolution
     sources: Mapping[str, bytes]
+    lock: BaselineLock | None = None
+    """Of a baseline out of a wheel, whichever side it is on."""
 
     @property
     def solution(self) -> Solution:

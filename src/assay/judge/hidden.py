@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping
 
 from assay.judge.dealer import Dealer
 from assay.judge.extents import Extents
 from assay.judge.extents import draw_extents
 from assay.judge.layouts import laid_out
+from assay.spec.binding import layouts_of
 from assay.spec.binding import problems_of
 from assay.spec.domain import Layout
 from assay.spec.dtype import DType
 from assay.spec.errors import UsageError
+from assay.spec.forms import with_arguments
+from assay.spec.forms import with_form
 from assay.spec.task import Argument
 from assay.spec.task import Function
 from assay.spec.task import Option
@@ -43,13 +47,14 @@ def _draw_row(task: Task, index: int, dealer: Dealer, most_elements: int) -> Row
     for _ in range(_MOST_TRIES):
         options = {option.name: _draw_option(task, option, dealer) for option in function.options}
         whole = {name: value for name, value in options.items() if type(value) is int}
-        extents = draw_extents(task.domain, function, whole, dealer, most_elements)
+        formed = _draw_forms(function, dealer)
+        extents = draw_extents(task.domain, formed, whole, dealer, most_elements)
         if extents is None:
             continue
         row = Row(
             id=f"hidden_{index}",
             function=function.name,
-            tensors=_draw_tensors(task, function, extents, dealer),
+            tensors=_in_company(formed, _draw_tensors(task, formed, extents, dealer), options),
             options=options,
             headline=False,
         )
@@ -87,6 +92,21 @@ def _between(low: float, high: float, rng: random.Random) -> float:
     return min(max(drawn, low), high)
 
 
+def _draw_forms(function: Function, dealer: Dealer) -> Function:
+    """The function with one shape for each argument; those that choose together agree."""
+    chosen: dict[str, int] = {}
+    for argument in function.arguments:
+        if argument.forms and argument.form_of is None:
+            key = ("form", function.name, argument.name)
+            chosen[argument.name] = dealer.deal(key, range(len(argument.every_form)))
+    formed = {
+        argument.name: with_form(argument, chosen[argument.form_of or argument.name])
+        for argument in function.arguments
+        if argument.forms
+    }
+    return with_arguments(function, formed)
+
+
 def _draw_tensors(
     task: Task, function: Function, extents: Extents, dealer: Dealer
 ) -> dict[str, TensorSpec | None]:
@@ -94,7 +114,8 @@ def _draw_tensors(
     tensors: dict[str, TensorSpec | None] = {}
     for argument in function.arguments:
         key = (function.name, argument.name)
-        if argument.optional and not dealer.deal(("present", *key), (True, False)):
+        free = argument.optional and argument.passed_with is None
+        if free and not dealer.deal(("present", *key), (True, False)):
             tensors[argument.name] = None
             continue
         layout = dealer.deal(("layout", *key), _layouts(task, argument))
@@ -103,13 +124,37 @@ def _draw_tensors(
     return tensors
 
 
-def _draw_dtypes(function: Function, dealer: Dealer) -> dict[str, DType]:
-    drawn = {
-        argument.name: dealer.deal(("dtype", function.name, argument.name), argument.dtypes)
+def _in_company(
+    function: Function,
+    tensors: Mapping[str, TensorSpec | None],
+    options: Mapping[str, Scalar],
+) -> dict[str, TensorSpec | None]:
+    """The drawn tensors without those that are not passed in this company."""
+    absent = {
+        argument.name
         for argument in function.arguments
-        if argument.dtypes is not None
+        if (argument.passed_with is not None and tensors[argument.passed_with] is None)
+        or (
+            argument.passed_if is not None
+            and options[argument.passed_if[0]] != argument.passed_if[1]
+        )
     }
-    followers = [argument for argument in function.arguments if argument.like is not None]
+    return {name: None if name in absent else tensor for name, tensor in tensors.items()}
+
+
+def _draw_dtypes(function: Function, dealer: Dealer) -> dict[str, DType]:
+    drawn: dict[str, DType] = {}
+    for argument in function.arguments:
+        if argument.dtypes is not None:
+            cards = (*argument.dtypes, None) if argument.like is not None else argument.dtypes
+            dtype = dealer.deal(("dtype", function.name, argument.name), cards)
+            if dtype is not None:
+                drawn[argument.name] = dtype
+    followers = [
+        argument
+        for argument in function.arguments
+        if argument.like is not None and argument.name not in drawn
+    ]
     # A chain of `like` is at most as long as there are arguments.
     for _ in followers:
         for argument in followers:
@@ -126,7 +171,7 @@ def _layouts(task: Task, argument: Argument) -> tuple[Layout, ...]:
 
     Outputs are contiguous wherever the domain has that at all.
     """
-    layouts = task.domain.layouts
+    layouts = layouts_of(task, argument)
     plain = task.contract.contiguous or (
         argument.role is Role.OUTPUT and Layout.CONTIGUOUS in layouts
     )

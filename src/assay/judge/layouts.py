@@ -10,6 +10,7 @@ from assay.spec.dtype import DType
 from assay.spec.workload import TensorSpec
 
 _PADS = (1, 3, 8, 64)
+_CHUNKS = (2, 3, 6)
 
 
 def laid_out(
@@ -22,7 +23,16 @@ def laid_out(
         return TensorSpec(shape=shape, dtype=dtype, strides=_broadcast(shape, rng))
     if layout is Layout.STRIDED:
         return TensorSpec(shape=shape, dtype=dtype, strides=_strided(shape, rng))
+    if layout is Layout.CHUNK:
+        return TensorSpec(shape=shape, dtype=dtype, strides=_chunk(shape, rng))
     return TensorSpec(shape=shape, dtype=dtype)
+
+
+def _chunk(shape: tuple[int, ...], rng: random.Random) -> tuple[int, ...] | None:
+    """As one of two, three or six parts that were computed side by side."""
+    if all(extent == 1 for extent in shape[:-1]):
+        return None
+    return _steps((*shape[:-1], shape[-1] * rng.choice(_CHUNKS)))
 
 
 def _strided(shape: tuple[int, ...], rng: random.Random) -> tuple[int, ...] | None:

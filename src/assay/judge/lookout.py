@@ -5,6 +5,8 @@ Nothing that is found here changes a status, a label or an exit status.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from assay.device.runners import RunnerProcess
 from assay.device.runners.program import NATIVE
 from assay.judge.build import LIBRARY
@@ -42,12 +44,17 @@ class Lookout:
 
     def findings(self) -> tuple[Finding, ...]:
         """Libraries first: they were seen at work."""
-        found = (*self._libraries(), *self._note(), *scan(self._candidate.sources))
+        found = (*self._libraries(), *self._note(), *scan(self._written()))
         if len(found) <= MOST_FINDINGS:
             return found
         what = f"{len(found) - MOST_FINDINGS + 1} more findings than are kept"
         last = Finding(file=_SOLUTION_FILE, kind=FindingKind.OBFUSCATION, what=what)
         return (*found[: MOST_FINDINGS - 1], last)
+
+    def _written(self) -> Mapping[str, bytes]:
+        """What was written for this task: a wheel's files are pinned, and nobody's claim."""
+        sources = self._candidate.sources
+        return {path: sources[path] for path in self._candidate.solution.sources}
 
     def _libraries(self) -> list[Finding]:
         strange = {p for p in self._loaded - self._usual if not is_own(p, self._built)}

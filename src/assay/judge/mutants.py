@@ -44,7 +44,7 @@ def mutants(source: str, function: Function) -> tuple[Mutant, ...]:
             Mutant(w.name, w.description, _with_wrapper(tree, function.name, w.source), w.needs)
             for w in wrappers(function, target)
         ),
-        _site_mutants(tree, {argument.name for argument in function.arguments}),
+        _site_mutants(tree, function),
     )
     return tuple(itertools.islice(_distinct(found, ast.unparse(tree)), MOST_MUTANTS))
 
@@ -74,9 +74,11 @@ def _with_wrapper(tree: ast.Module, name: str, wrapper: str) -> str:
     return f"{ast.unparse(copied)}\n\n\n{wrapper}"
 
 
-def _site_mutants(tree: ast.Module, arguments: set[str]) -> Iterator[Mutant]:
+def _site_mutants(tree: ast.Module, function: Function) -> Iterator[Mutant]:
     """Helpers that the function calls are mutated like itself."""
-    modules, guards, sites = _imported(tree), guards_of(tree), _sites(tree)
+    arguments = {argument.name for argument in function.arguments}
+    reached = _reached(tree, function.name)
+    modules, guards, sites = _imported(tree), guards_of(tree), _sites(tree, reached)
     found = [
         (position, change)
         for position, site in enumerate(sites)
@@ -87,7 +89,7 @@ def _site_mutants(tree: ast.Module, arguments: set[str]) -> Iterator[Mutant]:
         yield Mutant(
             name=f"{change.kind}_line{getattr(site, 'lineno', 0)}",
             description=change.description,
-            source=_changed(tree, position, change),
+            source=_changed(tree, reached, position, change),
             needs=tuple(sorted(guards.get(id(site), frozenset()) & arguments)),
         )
 
@@ -99,15 +101,27 @@ def _imported(tree: ast.Module) -> frozenset[str]:
     return frozenset((alias.asname or alias.name).split(".")[0] for alias in aliases)
 
 
-def _sites(tree: ast.Module) -> list[ast.AST]:
-    """Every site in the functions' bodies; signatures are left alone."""
-    statements = (statement for node in _definitions(tree) for statement in node.body)
-    return [site for statement in statements for site in sites_in(statement)]
+def _reached(tree: ast.Module, name: str) -> frozenset[str]:
+    """The function and all that it names, however far down: no other can change its answer."""
+    defined = {node.name: node for node in _definitions(tree)}
+    reached, waiting = set[str](), [name]
+    while waiting:
+        current = waiting.pop()
+        if current in defined and current not in reached:
+            reached.add(current)
+            waiting += [n.id for n in ast.walk(defined[current]) if isinstance(n, ast.Name)]
+    return frozenset(reached)
 
 
-def _changed(tree: ast.Module, position: int, change: Change) -> str:
+def _sites(tree: ast.Module, reached: frozenset[str]) -> list[ast.AST]:
+    """Every site in the bodies of the functions that are reached; signatures are left alone."""
+    bodies = (node.body for node in _definitions(tree) if node.name in reached)
+    return [site for body in bodies for statement in body for site in sites_in(statement)]
+
+
+def _changed(tree: ast.Module, reached: frozenset[str], position: int, change: Change) -> str:
     fresh = copy.deepcopy(tree)
-    site = _sites(fresh)[position]
+    site = _sites(fresh, reached)[position]
     mutated = _Replacement(site, change.build(site)).visit(fresh)
     return ast.unparse(ast.fix_missing_locations(mutated))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import cached_property
 from types import TracebackType
 from typing import Self
 
@@ -47,22 +48,23 @@ class Oracle:
         )
         source = (reference or case.reference).encode()
         program = Program(case.task, solution, {"reference.py": source}, "reference.py")
-        self._process: RunnerProcess = device.start(program)
+        self._begun = device.begin(program)
+
+    @cached_property
+    def _process(self) -> RunnerProcess:
+        """Waited for when it is first asked: others start beside it."""
+        return self._begun()
 
     def truth(self, row: Row, inputs: Mapping[str, torch.Tensor | None]) -> dict[str, torch.Tensor]:
         """The right outputs in float64 (whole numbers in int64), by argument name."""
-        function = self._case.function_of(row)
-        source = RowSource(_precise(function), _precise_row(function, row, inputs), dict)
-        contents = {name: _widened(tensor) for name, tensor in inputs.items()}
         try:
-            outputs = self._process.examine(source, contents, calls=1).first
+            return ask(self._process, self._case.function_of(row), row, inputs)
         except ProcessFailure as failure:
             raise UsageError(
                 f"the reference failed: {failure}",
                 where=f"{self._case.task.name}: reference.py, row {row.id}",
                 next_step="mend the reference; a task whose truth is unknown cannot be judged",
             ) from None
-        return {name.removesuffix(_TRUTH): tensor for name, tensor in outputs.items()}
 
     def close(self) -> None:
         self._process.stop()
@@ -77,6 +79,24 @@ class Oracle:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def ask(
+    process: RunnerProcess,
+    function: Function,
+    row: Row,
+    inputs: Mapping[str, torch.Tensor | None],
+    name: str | None = None,
+) -> dict[str, torch.Tensor]:
+    """What a reference in a process returns for a row, in float64; under another name, if it has
+    one there."""
+    precise, wide = _precise(function), _precise_row(function, row, inputs)
+    if name is not None:
+        precise = precise.model_copy(update={"name": name})
+        wide = wide.model_copy(update={"id": f"{wide.id}-{name}"[-120:], "function": name})
+    contents = {key: _widened(tensor) for key, tensor in inputs.items()}
+    outputs = process.examine(RowSource(precise, wide, dict), contents, calls=1).first
+    return {key.removesuffix(_TRUTH): tensor for key, tensor in outputs.items()}
 
 
 def _widened(tensor: torch.Tensor | None) -> torch.Tensor | None:

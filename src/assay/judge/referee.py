@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
@@ -29,6 +32,7 @@ from assay.judge.accounts import conviction
 from assay.judge.accounts import take_accounts
 from assay.judge.afterwards import with_ablation
 from assay.judge.afterwards import with_account
+from assay.judge.authentic import Authentic
 from assay.judge.blame import culprit
 from assay.judge.build import Build
 from assay.judge.build import build
@@ -127,7 +131,9 @@ class Referee:
         self._device_report: dict[str, Any] = {}
         self._sandbox: dict[str, bool] = {}
         self._lookout = Lookout(case.candidate)
+        self._authentic = Authentic(case)
         self._watch = Stopwatch()
+        self._twin: Callable[[], Program | None] = lambda: None
 
     def _open(self) -> RunnerDevice:
         device = open_judging_device(self._device_name, isolate=self._isolate)
@@ -140,6 +146,7 @@ class Referee:
         with ExitStack() as stack:
             with self._watch.on("open"):
                 device = stack.enter_context(self._open())
+                self._twin = stack.enter_context(self._twin_in_the_making(device.target))
                 stack.enter_context(device.referee_core())
             try:
                 with self._watch.on("build"):
@@ -150,6 +157,9 @@ class Referee:
             with Oracle(device, self._case) as oracle:
                 with self._watch.on("exam"):
                     failure_found = self._examined(device, oracle, baseline, candidate)
+                if failure_found is None:
+                    with self._watch.on("authentic"):
+                        failure_found = self._authenticated(device)
                 if failure_found is not None:
                     return self._ended(failure_found)
                 if self._interpreted(device.target):
@@ -233,6 +243,9 @@ class Referee:
 
             found = examiner.examine(todo, progress)
             self._lookout.look(running_baseline, running)
+            processes = {Side.BASELINE: running_baseline, Side.CANDIDATE: running}
+            foreign = self._authentic.look(processes)
+            found = found or foreign
             if found is None:
                 # What Triton or inductor compiled here serves every process that is timed.
                 self._programs = {
@@ -241,9 +254,29 @@ class Referee:
                 }
             return found
 
+    def _authenticated(self, device: RunnerDevice) -> RowVerdict | None:
+        """Whether the sides that are pinned by a lock launch what it says they do."""
+        found = self._authentic.watch(device, self._programs)
+        for label in self._authentic.labels:
+            self._label(label)
+        return found
+
+    @contextmanager
+    def _twin_in_the_making(self, target: Target) -> Iterator[Callable[[], Program | None]]:
+        """The copy twin is compiled while the exam goes on; what is given waits for it."""
+        if not compiler(target):
+            yield lambda: None
+            return
+        pool = ThreadPoolExecutor(1)
+        made = pool.submit(twin_program, self._case.task, target)
+        try:
+            yield made.result
+        finally:
+            pool.shutdown(cancel_futures=True)
+
     def _timed(self, device: RunnerDevice, oracle: Oracle) -> Judgement:
-        target = device.target
-        twin = twin_program(self._case.task, target) if compiler(target) else None
+        with self._watch.on("twin"):
+            twin = self._twin()
         if twin is not None:
             with self._watch.on("calibrate"), device.start(twin) as idle:
                 device.calibrate(idle, self._case.rows[0].id)
@@ -327,8 +360,10 @@ class Referee:
                 ended = with_account(self._verdict_of([broken]), account)
                 return self._judgement(ended, judgement.records)
             verdict = with_account(verdict, account)
-        bench = Bench(self._case, device, oracle, self._programs["baseline"], self._tell)
-        verdict = with_ablation(verdict, ablate(bench))
+        # Of a published package nobody claims that all of it is needed.
+        if self._ablation or self._case.candidate.lock is None:
+            bench = Bench(self._case, device, oracle, self._programs["baseline"], self._tell)
+            verdict = with_ablation(verdict, ablate(bench))
         return replace(judgement, verdict=verdict)
 
     def _tell(self, done: int, of: int, kernel: str) -> None:
@@ -364,7 +399,12 @@ class Referee:
     def _judgement(self, verdict: TaskVerdict, records: tuple[RowRecord, ...] = ()) -> Judgement:
         prepare = self._prepare if self._case.candidate.solution.prepare else {}
         return Judgement(
-            verdict=verdict.model_copy(update={"attention": self._lookout.findings()}),
+            verdict=verdict.model_copy(
+                update={
+                    "attention": self._lookout.findings(),
+                    "authenticity": self._authentic.findings(),
+                }
+            ),
             records=records,
             builds=self._builds,
             prepare_us=prepare,

@@ -7,7 +7,6 @@ operating system's randomness: an order that nobody can foresee cannot be played
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
 from collections.abc import Callable
@@ -24,8 +23,8 @@ from typing import TypeVar
 from assay.device import Device
 from assay.device import Process
 from assay.device import Reading
-from assay.device._base import HOST_PACED
 from assay.device.failure import ProcessFailure
+from assay.judge.pilot import fly
 from assay.judge.stopwatch import Stopwatch
 from assay.spec.lane import Lane
 from assay.spec.rules import Budget
@@ -43,8 +42,6 @@ from assay.stats.row_rule import look_at
 
 P = TypeVar("P")
 
-_PILOT_READINGS = 3
-_PILOT_SECONDS = 0.005
 _TWIN_READINGS = 2
 
 
@@ -183,22 +180,12 @@ class Sitting(Generic[P]):
 
     def _plan_one(self, row: str, lane: Lane, seconds: float, baseline: Process) -> Plan:
         """A pilot of the baseline alone finds how long a call takes, so that nothing a candidate
-        does can change how it is measured. The smallest of a few readings, since a disturbed pilot
-        must not cost the row its blocks."""
+        does can change how it is measured."""
         traits = self._device.traits(lane)
-        call = self._pilot(baseline, row, lane, 1)
-        if traits.batch_seconds:
-            # One call by itself is mostly beginning and end.
-            several = min(traits.most_launches, math.ceil(_PILOT_SECONDS / call))
-            tries = range(_PILOT_READINGS)
-            call = min(self._pilot(baseline, row, lane, several) for _ in tries)
-        paced = baseline.host_share(row, lane) > HOST_PACED
-        return plan_row(seconds, call, traits, self._rules, host_paced=paced)
-
-    def _pilot(self, process: Process, row: str, lane: Lane, launches: int) -> float:
-        """The seconds of a call, from a batch of so many."""
-        reading = process.time(row, lane, launches, self._device.traits(lane).warm_launches)
-        return max(reading.nanoseconds, 1) * 1e-9 / launches
+        found = fly(baseline, row, lane, traits)
+        return plan_row(
+            seconds, found.call_seconds, traits, self._rules, host_paced=found.host_paced
+        )
 
     @contextmanager
     def _processes(self, first: RowRecord) -> Iterator[Mapping[Side, Process]]:

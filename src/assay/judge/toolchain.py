@@ -189,21 +189,27 @@ def read_resources(log: str) -> dict[str, Resources]:
 
 def demangled(resources: Mapping[str, Resources]) -> dict[str, Resources]:
     """The same by the names of the source, where the host has a tool that knows them."""
-    tool = shutil.which("cu++filt") or shutil.which("c++filt")
-    if tool is None or not resources:
+    names = demangled_names(list(resources))
+    if len(set(names)) != len(resources):
         return dict(resources)
+    return dict(zip(names, resources.values(), strict=True))
+
+
+def demangled_names(raw: Sequence[str]) -> list[str]:
+    """Names as the source has them, in order; as they are where no tool of the host knows them."""
+    tool = shutil.which("cu++filt") or shutil.which("c++filt")
+    if tool is None or not raw:
+        return list(raw)
     try:
         answer = subprocess.run(
             [tool],
-            input="\n".join(resources),
+            input="\n".join(raw),
             capture_output=True,
             text=True,
             timeout=_DEMANGLE_SECONDS,
             check=True,
         )
     except (OSError, subprocess.SubprocessError):
-        return dict(resources)
+        return list(raw)
     names = answer.stdout.splitlines()
-    if len(set(names)) != len(resources):
-        return dict(resources)
-    return dict(zip(names, resources.values(), strict=True))
+    return names if len(names) == len(raw) else list(raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -9,93 +10,81 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import assay
-from assay.pack.client import Client
+from assay.pack.carried import PACKAGE
+from assay.pack.carried import CarriedTask
+from assay.pack.choose import Chosen
+from assay.pack.compress import Bulk
+from assay.pack.compress import compress
 from assay.pack.entry import Entry
 from assay.pack.entry import folder_entries
 from assay.pack.entry import text_entry
 from assay.pack.launcher import LAUNCHER_TEXT
 from assay.pack.manifest import LAUNCHER
+from assay.pack.manifest import NOTICE
 from assay.pack.manifest import SITE
-from assay.pack.manifest import TASKS
 from assay.pack.manifest import HostPackage
+from assay.pack.manifest import PackedArchive
+from assay.pack.manifest import PackedBaseline
 from assay.pack.manifest import PackedTask
 from assay.pack.manifest import PackedWheel
-from assay.pack.resolve import Resolution
-from assay.pack.resolve import names_of
-from assay.pack.resolve import own_requirements
-from assay.pack.resolve import resolve
 from assay.pack.wheel import Wheel
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
 
 FRAME = "launcher and manifest"
-# A GPU host has a torch that fits its driver, and these came with it.
-HOST_PACKAGES = ("torch", "triton", "numpy")
-# Clocks and leases of NVIDIA devices; pure Python, a third of a MiB.
-DEVICE_PACKAGES = ("nvidia-ml-py>=12",)
-_NEVER_CARRIED = "torch"
-_PACKAGE = Path(assay.__file__).parent
-
-
-@dataclass(frozen=True)
-class CarriedTask:
-    """A task's folder, with its name and hash as whoever loaded it found them."""
-
-    name: str
-    folder: Path
-    task_hash: str
-
-    @property
-    def packed(self) -> PackedTask:
-        path = f"{TASKS}/{self.name}"
-        if self.is_shipped:
-            inner = self.folder.resolve().relative_to(_PACKAGE.resolve()).as_posix()
-            path = f"{SITE}/{_PACKAGE.name}/{inner}"
-        return PackedTask(name=self.name, path=path, task_hash=self.task_hash)
-
-    @property
-    def is_shipped(self) -> bool:
-        """Whether it travels with our package anyway."""
-        return self.folder.resolve().is_relative_to(_PACKAGE.resolve())
 
 
 @dataclass(frozen=True)
 class Cargo:
     entries: tuple[Entry, ...]
-    """All files but the manifest, in the order of their paths."""
+    """All files as they travel but the manifest, in the order of their paths."""
+    bulky: tuple[Bulk, ...]
+    """Wheels that are yet to be compressed."""
+    paths: tuple[str, ...]
     wheels: tuple[PackedWheel, ...]
     tasks: tuple[PackedTask, ...]
+    baselines: tuple[PackedBaseline, ...]
     host: tuple[HostPackage, ...]
+    compressed: tuple[PackedArchive, ...] = ()
 
-
-def choose_wheels(
-    client: Client, *, assume: Sequence[str], without: Sequence[str], more: Sequence[str]
-) -> Resolution:
-    """The wheels of our own requirements and of more, less what the host has."""
-    wanted = names_of(more)
-    if _NEVER_CARRIED in wanted:
-        raise UsageError(f"{_NEVER_CARRIED} is always the host's own", where="--with")
-    return resolve(
-        [*own_requirements(), *DEVICE_PACKAGES, *more],
-        client,
-        assumed=names_of([*HOST_PACKAGES, *assume]) - wanted,
-        without=names_of(without),
-    )
+    def compress(self, scratch: Path) -> Cargo:
+        """The same with an archive of each bulky wheel; archives are kept in scratch."""
+        made = [compress(bulk, scratch) for bulk in self.bulky]
+        every = (*self.entries, *(entry for _, entry in made))
+        return dataclasses.replace(
+            self,
+            entries=tuple(sorted(every, key=lambda entry: entry.path)),
+            bulky=(),
+            compressed=tuple(archive for archive, _ in made),
+        )
 
 
 def load(
-    wheels: Sequence[Wheel], tasks: Sequence[CarriedTask], host: tuple[HostPackage, ...]
+    wheels: Sequence[Wheel], tasks: Sequence[CarriedTask], chosen: Chosen, compress_from: int
 ) -> Cargo:
     """What is packed of these; its entries can be read as long as the wheels are open."""
     names = [task.name for task in tasks]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"two tasks are called {quote(twice)}", where="--task")
+    packed = tuple(wheel.packed() for wheel in wheels)
+    roots = {wheel.part: chosen.root_of(wheel.name) for wheel in wheels}
+    every = _without_doubles(_every(wheels, roots, tasks, packed))
+    bulky = tuple(_bulky(every, wheels, compress_from))
+    compressed = {bulk.wheel.part for bulk in bulky}
+    folders = (f for wheel in wheels for f in wheel.import_folders(roots[wheel.part]))
     return Cargo(
-        entries=_without_doubles(_every(wheels, tasks)),
-        wheels=tuple(wheel.packed() for wheel in wheels),
+        entries=tuple(entry for entry in every if entry.part not in compressed),
+        bulky=bulky,
+        paths=tuple(dict.fromkeys((SITE, *roots.values(), *folders))),
+        wheels=packed,
         tasks=tuple(task.packed for task in tasks),
-        host=host,
+        baselines=tuple(
+            chosen.packed_baseline(task.packed, baseline)
+            for task in tasks
+            for baseline in task.baselines
+        ),
+        host=chosen.host,
     )
 
 
@@ -112,11 +101,36 @@ def _without_doubles(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(by_path[path] for path in sorted(by_path))
 
 
-def _every(wheels: Iterable[Wheel], tasks: Iterable[CarriedTask]) -> Iterator[Entry]:
-    yield text_entry(LAUNCHER, FRAME, LAUNCHER_TEXT, executable=True)
-    yield from folder_entries(_PACKAGE, f"{SITE}/{_PACKAGE.name}", f"assay {assay.__version__}")
+def _bulky(entries: Sequence[Entry], wheels: Iterable[Wheel], compress_from: int) -> Iterator[Bulk]:
     for wheel in wheels:
-        yield from wheel.entries()
+        if wheel.wheel_bytes >= compress_from:
+            yield Bulk(wheel, tuple(entry for entry in entries if entry.part == wheel.part))
+
+
+def _every(
+    wheels: Iterable[Wheel],
+    roots: dict[str, str],
+    tasks: Iterable[CarriedTask],
+    packed: Iterable[PackedWheel],
+) -> Iterator[Entry]:
+    yield text_entry(LAUNCHER, FRAME, LAUNCHER_TEXT, executable=True)
+    restricted = [wheel for wheel in packed if wheel.restricted is not None]
+    if restricted:
+        yield text_entry(NOTICE, FRAME, _notice(restricted))
+    yield from folder_entries(PACKAGE, f"{SITE}/{PACKAGE.name}", f"assay {assay.__version__}")
+    for wheel in wheels:
+        yield from wheel.entries(roots[wheel.part])
     for task in tasks:
-        if not task.is_shipped:
-            yield from folder_entries(task.folder, f"{TASKS}/{task.name}", f"task {task.name}")
+        yield from task.entries()
+
+
+def _notice(restricted: Iterable[PackedWheel]) -> str:
+    lines = [f"  {wheel.name} {wheel.version}: {wheel.restricted}" for wheel in restricted]
+    return "\n".join(
+        [
+            "This pack is for hosts of your own, and not for redistribution.",
+            "It holds wheels whose licence, as their metadata names it, is no open-source one:",
+            *lines,
+            "",
+        ]
+    )

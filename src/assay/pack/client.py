@@ -104,7 +104,8 @@ class Client:
             f"pip finds no wheels for Python {self.target.python} on "
             f"{', '.join(self.target.platforms)}: {quote(_reason(said))}",
             where="" if self.wheels is None else quote(self.wheels),
-            next_step="leave a package to the host with --assume, or out with --without",
+            next_step="leave a package to the host with --assume, or out with --without, "
+            "or fix its version with --with NAME==VERSION",
         )
 
 

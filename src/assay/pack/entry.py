@@ -13,6 +13,8 @@ from pathlib import Path
 from assay.pack.manifest import stays_inside
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
+from assay.spec.lock import LOCK_FILE
+from assay.spec.lock import SNAPSHOT
 
 _EXECUTABLE = 0o100
 
@@ -37,12 +39,18 @@ def checked_path(path: str, where: str) -> str:
 
 
 def text_entry(path: str, part: str, text: str, *, executable: bool = False) -> Entry:
-    data = text.encode()
+    return data_entry(path, part, text.encode(), executable=executable)
+
+
+def data_entry(path: str, part: str, data: bytes, *, executable: bool = False) -> Entry:
     return Entry(path, part, len(data), lambda: data, executable)
 
 
 def folder_entries(folder: Path, under: str, part: str) -> Iterator[Entry]:
-    """The files of a folder in order; hidden ones and compiled Python stay behind."""
+    """The files of a folder in order; hidden ones and compiled Python stay behind.
+
+    So does a snapshot beside its lock: which of its files travel, the lock says.
+    """
     root = folder.resolve(strict=True)
     for path in _files(root):
         name = checked_path(f"{under}/{path.relative_to(root).as_posix()}", quote(folder))
@@ -53,7 +61,8 @@ def folder_entries(folder: Path, under: str, part: str) -> Iterator[Entry]:
 
 def _files(root: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if _travels(name))
+        locked = {SNAPSHOT} if LOCK_FILE in names else set()
+        folders[:] = sorted(name for name in folders if _travels(name) and name not in locked)
         for name in folders:
             # os.walk does not enter these, and what they hold would be missing without a word.
             if (Path(parent) / name).is_symlink():

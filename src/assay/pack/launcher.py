@@ -13,10 +13,13 @@ if ! command -v "$python" >/dev/null; then
     exit 69
 fi
 "$python" "$here/site/assay/pack/arrival.py" "$here" || exit 69
-PYTHONPATH=$here/site${PYTHONPATH:+:$PYTHONPATH}
-ASSAY_HOME=${ASSAY_HOME:-$here/evidence}
-export PYTHONPATH ASSAY_HOME
-[ "$#" -gt 0 ] || set -- doctor
 # -P: a folder called torch where the user stands is not torch.
+paths=$("$python" -P "$here/site/assay/pack/unpack.py" "$here") || exit 69
+PYTHONPATH=$paths${PYTHONPATH:+:$PYTHONPATH}
+# Last: the host's own programs come first.
+PATH=$PATH:$here/extra/site-packages/bin
+ASSAY_HOME=${ASSAY_HOME:-$here/evidence}
+export PYTHONPATH PATH ASSAY_HOME
+[ "$#" -gt 0 ] || set -- doctor
 exec "$python" -P -m assay "$@"
 """

@@ -15,15 +15,17 @@ from assay.device.environment import harness_hash
 from assay.pack.archive import write_archive
 from assay.pack.cargo import FRAME
 from assay.pack.cargo import Cargo
-from assay.pack.cargo import CarriedTask
-from assay.pack.cargo import choose_wheels
 from assay.pack.cargo import load
+from assay.pack.carried import CarriedTask
+from assay.pack.choose import choose_wheels
 from assay.pack.client import Client
+from assay.pack.compress import COMPRESS_FROM
 from assay.pack.entry import Entry
 from assay.pack.entry import text_entry
 from assay.pack.manifest import MANIFEST
 from assay.pack.manifest import Manifest
 from assay.pack.manifest import PackedFile
+from assay.pack.manifest import Part
 from assay.pack.place import NEW
 from assay.pack.place import NEW_ARCHIVE
 from assay.pack.place import archive_path
@@ -31,7 +33,6 @@ from assay.pack.place import build_beside
 from assay.pack.place import check_place
 from assay.pack.place import put_in_place
 from assay.pack.size import DEFAULT_MOST_BYTES
-from assay.pack.size import Part
 from assay.pack.size import check_size
 from assay.pack.size import measure
 from assay.pack.target import DEFAULT_PLATFORM
@@ -44,7 +45,7 @@ from assay.spec.noun import Count
 from assay.spec.noun import Noun
 from assay.spec.noun import sha256_hex
 
-STEPS = CHOOSING, WRITING = "choosing wheels", "writing"
+STEPS = CHOOSING, COMPRESSING, WRITING = "choosing wheels", "compressing", "writing"
 
 
 class Packed(Noun):
@@ -71,13 +72,15 @@ def pack(
     more: Sequence[str] = (),
     wheels: Path | None = None,
     most_bytes: int = DEFAULT_MOST_BYTES,
+    compress_from: int = COMPRESS_FROM,
     archive: bool = False,
     report: Callable[[str], None] = lambda step: None,
 ) -> Packed:
     """Write a folder that runs on the target without network; all of it, or nothing.
 
     `assume` names distributions that the host has, `without` those that it can do without, and
-    `more` is required beside our own. Wheels come from the folder `wheels`, or by way of pip.
+    `more` is required beside our own. Wheels come from the folder `wheels`, or by way of pip;
+    from `compress_from` bytes upward they travel compressed.
     """
     target = Target.of(python, platforms)
     destination = destination.resolve()
@@ -85,12 +88,15 @@ def pack(
     if wheels is not None and not wheels.is_dir():
         raise UsageError("not a folder", where=quote(wheels))
     with ExitStack() as stack:
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-pack-"))
-        client = Client(target, wheels, Path(scratch))
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-pack-")))
+        client = Client(target, wheels, scratch)
         report(CHOOSING)
-        chosen = choose_wheels(client, assume=assume, without=without, more=more)
+        chosen = choose_wheels(client, tasks, assume=assume, without=without, more=more)
         opened = [stack.enter_context(Wheel(choice.path)) for choice in chosen.choices]
-        cargo = load(opened, tasks, chosen.host)
+        cargo = load(opened, tasks, chosen, compress_from)
+        check_size(measure(cargo.entries), most_bytes)
+        report(COMPRESSING)
+        cargo = cargo.compress(scratch)
         check_size(measure(cargo.entries), most_bytes)
         report(WRITING)
         holder = stack.enter_context(build_beside(destination))
@@ -118,8 +124,12 @@ def _build(cargo: Cargo, target: Target, folder: Path) -> tuple[Manifest, tuple[
         python=target.python,
         platforms=target.platforms,
         assumed=cargo.host,
+        paths=cargo.paths,
         wheels=cargo.wheels,
+        compressed=cargo.compressed,
         tasks=cargo.tasks,
+        baselines=cargo.baselines,
+        parts=measure(cargo.entries),
         bytes=sum(file.bytes for file in files),
         files=files,
     )

@@ -37,6 +37,11 @@ _LOWER_BOUNDS = {">=", "==", "~="}
 class Resolution:
     choices: tuple[Choice, ...]
     host: tuple[HostPackage, ...]
+    target: Target
+
+    def reached(self, wanted: Iterable[str]) -> list[Requirement]:
+        """What is wanted here, and all that the chosen wheels ask for on its behalf."""
+        return _reached([_parsed(text) for text in wanted], self.choices, self.target)
 
 
 def own_requirements() -> list[str]:
@@ -52,7 +57,7 @@ def own_requirements() -> list[str]:
 
 def names_of(requirements: Iterable[str]) -> frozenset[str]:
     """The names that requirements are about, each in its one spelling."""
-    return frozenset(_name(_parsed(text)) for text in requirements)
+    return frozenset(name_of(_parsed(text)) for text in requirements)
 
 
 def resolve(
@@ -61,42 +66,50 @@ def resolve(
     *,
     assumed: frozenset[str],
     without: frozenset[str] = frozenset(),
+    optional: Sequence[str] = (),
 ) -> Resolution:
-    """The wheels that meet what is wanted, and what the host must bring for them to work."""
-    roots = [_parsed(text) for text in wanted]
+    """The wheels that meet what is wanted, and what the host must bring for them to work.
+
+    What is only asked for on behalf of `optional` travels as well, but the host need not have it.
+    """
+    needed = [_parsed(text) for text in wanted]
+    roots = [*needed, *(_parsed(text) for text in optional)]
     needs = _applicable(roots, client.target, frozenset())
     asked: set[Requirement] = set()
     choices: list[Choice] = []
     for _ in range(_MOST_ROUNDS):
-        travelling = {need for need in needs if _name(need) not in assumed | without}
+        travelling = {need for need in needs if name_of(need) not in assumed | without}
         if travelling == asked:
-            return Resolution(tuple(choices), _host(needs, assumed))
+            host = _host(_reached(needed, choices, client.target), assumed)
+            return Resolution(tuple(choices), host, client.target)
         asked = travelling
-        names = {_name(need) for need in asked}
+        names = {name_of(need) for need in asked}
         chosen = client.choose(sorted(map(str, asked)))
         choices = [choice for choice in chosen if choice.name in names]
-        needs = _all_needs(roots, choices, asked, client.target)
+        needs = _reached(roots, choices, client.target)
     raise UsageError(
         "the packages ask for one another's versions in a circle",
         next_step="fix one of them with --with NAME==VERSION",
     )
 
 
-def _all_needs(
-    roots: Sequence[Requirement],
-    choices: Sequence[Choice],
-    travelling: Iterable[Requirement],
-    target: Target,
+def _reached(
+    roots: Sequence[Requirement], choices: Sequence[Choice], target: Target
 ) -> list[Requirement]:
-    extras: defaultdict[str, set[str]] = defaultdict(set)
-    for need in travelling:
-        extras[_name(need)] |= need.extras
+    """The roots, what the choices for these ask for, and so on."""
     found = dict.fromkeys(_applicable(roots, target, frozenset()))
-    for choice in choices:
-        its_extras = frozenset(extras[choice.name])
-        needs = [_parsed(text) for text in choice.requires]
-        found |= dict.fromkeys(_applicable(needs, target, its_extras))
-    return list(found)
+    while True:
+        extras: defaultdict[str, set[str]] = defaultdict(set)
+        for need in found:
+            extras[name_of(need)] |= need.extras
+        before = len(found)
+        for choice in choices:
+            if choice.name in extras:
+                needs = [_parsed(text) for text in choice.requires]
+                its_extras = frozenset(extras[choice.name])
+                found |= dict.fromkeys(_applicable(needs, target, its_extras))
+        if len(found) == before:
+            return list(found)
 
 
 def _applicable(
@@ -119,7 +132,7 @@ def _holds(marker: Marker, target: Target, extras: frozenset[str]) -> bool:
 def _host(needs: Iterable[Requirement], assumed: frozenset[str]) -> tuple[HostPackage, ...]:
     by_name = defaultdict(list)
     for need in needs:
-        by_name[_name(need)].append(need)
+        by_name[name_of(need)].append(need)
     return tuple(
         HostPackage(name=name, needed=name in by_name, least=_least(by_name[name]))
         for name in sorted(assumed)
@@ -136,7 +149,8 @@ def _least(needs: Iterable[Requirement]) -> str | None:
     return max(bounds, key=Version, default=None)
 
 
-def _name(need: Requirement) -> str:
+def name_of(need: Requirement) -> str:
+    """The one spelling of the name that a requirement is about."""
     return canonicalize_name(need.name)
 
 

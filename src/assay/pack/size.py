@@ -7,21 +7,13 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 
 from assay.pack.entry import Entry
+from assay.pack.manifest import Part
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
-from assay.spec.noun import Count
-from assay.spec.noun import Noun
-from assay.spec.noun import Sentence
 
 DEFAULT_MOST_BYTES = 64 << 20
 
 _MOST_NAMES = 3
-
-
-class Part(Noun):
-    name: Sentence
-    files: Count
-    bytes: Count
 
 
 def measure(entries: Iterable[Entry]) -> tuple[Part, ...]:

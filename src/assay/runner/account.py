@@ -26,6 +26,7 @@ _IDLE_SECONDS = 0.005
 _TRACE = "account.json"
 
 MARKED, LAUNCH, KERNEL, MEMCPY, MEMSET = "mark", "launch", "kernel", "memcpy", "memset"
+OPERATOR = "operator"
 KINDS = {
     "user_annotation": MARKED,
     "cuda_runtime": LAUNCH,
@@ -33,8 +34,10 @@ KINDS = {
     "kernel": KERNEL,
     "gpu_memcpy": MEMCPY,
     "gpu_memset": MEMSET,
+    "cpu_op": OPERATOR,
 }
-"""By the trace's own categories, what the referee is told of; the rest stays out."""
+"""By the trace's own categories, what the referee is told of; the rest stays out. Of operators it
+is told where there is no device, and so no kernel."""
 
 
 def take(
@@ -54,7 +57,7 @@ def take(
     path = folder / _TRACE
     profiler.export_chrome_trace(str(path))
     try:
-        return records(json.loads(path.read_bytes()))
+        return records(json.loads(path.read_bytes()), operators=not device)
     finally:
         path.unlink()
 
@@ -68,7 +71,7 @@ def _idle(device: bool) -> None:
         torch.cuda.synchronize()
 
 
-def records(trace: Mapping[str, Any]) -> dict[str, Any]:
+def records(trace: Mapping[str, Any], *, operators: bool = False) -> dict[str, Any]:
     """The events of a trace as plain numbers, names apart: kind, name, start and end in
     nanoseconds, correlation or 0, thread."""
     names: dict[str, int] = {}
@@ -77,7 +80,7 @@ def records(trace: Mapping[str, Any]) -> dict[str, Any]:
     launching = _correlations(trace)
     for event in trace["traceEvents"]:
         kind = KINDS.get(event.get("cat", ""))
-        if kind is None or event.get("ph") != "X":
+        if kind is None or event.get("ph") != "X" or (kind == OPERATOR and not operators):
             continue
         name = str(event["name"])[:_LONGEST_NAME]
         correlation = _correlation(event)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import mmap
+import os
 import socket
 import tempfile
 import traceback
@@ -15,6 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.runner import account
+from assay.runner import modules
+from assay.runner import state
+from assay.runner.artefacts import artefacts
+from assay.runner.artefacts import times
 from assay.runner.lanes import MODES
 from assay.runner.lanes import Ring
 from assay.runner.machine import Call
@@ -24,7 +29,6 @@ from assay.runner.solution import NativeSolution
 from assay.runner.solution import PythonSolution
 from assay.runner.solution import UnsupportedError
 from assay.runner.solution import WrongResultError
-from assay.runner.solution import artefacts
 from assay.runner.solution import load
 from assay.wire import doorbell
 from assay.wire import frame
@@ -77,7 +81,14 @@ class Runner:
 
     def _artefacts(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self._folder is not None
-        return {"files": artefacts(Path(self._folder), _MOST_ARTEFACTS)}
+        folder = Path(self._folder)
+        return {"files": artefacts(folder, _MOST_ARTEFACTS), "times": times(folder)}
+
+    def _modules(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Which modules of some packages are loaded, and from where."""
+        assert self._folder is not None
+        folder = os.path.realpath(self._folder)
+        return {"folder": folder, "modules": modules.loaded(request["packages"])}
 
     def _row(self, request: dict[str, Any]) -> None:
         self._specs[request["row"]] = request
@@ -110,12 +121,15 @@ class Runner:
         """Calls of given slots under a profiler: a claim, which can only speak against us."""
         assert self._folder is not None
         calls = self._rows[request["row"]]
-        return account.take(
+        on_device = self._machine.stream is not None
+        called_in = state.now(device=on_device)
+        told = account.take(
             [calls[slot] for slot in request["slots"]],
             self._machine.synchronize,
             Path(self._folder),
-            device=self._machine.stream is not None,
+            device=on_device,
         )
+        return {**told, "state": called_in}
 
     def _batch(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """Warm calls, then calls as they are revealed: nothing is known one call further ahead."""

@@ -12,15 +12,15 @@ from typing import Any
 
 import torch
 
+from assay.runner.artefacts import cache_variables
+from assay.runner.artefacts import write_artefacts
+from assay.runner.artefacts import write_sources
 from assay.runner.machine import Call
 from assay.runner.machine import Memory
 from assay.runner.machine import option_values
 from assay.runner.tensors import CTensor
 from assay.runner.tensors import c_tensor
 from assay.runner.tensors import first_element
-
-CACHE = "cache"
-"""Below a solution's folder: what compilers of its own (Triton, inductor) make."""
 
 
 class UnsupportedError(Exception):
@@ -164,29 +164,16 @@ def _c_tensors(row: dict[str, Any], memory: Memory, slot: int) -> Any:
 def load(
     request: dict[str, Any], folder: Path, stream: int | None = None
 ) -> PythonSolution | NativeSolution:
-    """Write the sources where nobody else sees them, and load the entry."""
-    _write_files(folder, request["files"])
-    cache = folder / CACHE
-    _write_files(cache, request["cache"])
-    os.environ["TRITON_CACHE_DIR"] = str(cache / "triton")
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache / "inductor")
-    if request["language"] in {"cpp", "cuda"}:
-        return NativeSolution(request, folder, stream)
-    return PythonSolution(request, folder)
-
-
-def _write_files(folder: Path, files: dict[str, str]) -> None:
-    for path, content in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(bytes.fromhex(content))
-
-
-def artefacts(folder: Path, most_bytes: int) -> dict[str, str]:
-    """What the solution's own compilers made, up to a size; beyond it nothing, and they make it
-    again in every process."""
-    cache = folder / CACHE
-    files = sorted(path for path in cache.rglob("*") if path.is_file())
-    if sum(path.stat().st_size for path in files) > most_bytes:
-        return {}
-    return {path.relative_to(cache).as_posix(): path.read_bytes().hex() for path in files}
+    """Write the sources where nobody else sees them, and load the entry as the task's callers
+    would: with its variables set, and gradients as the contract has them."""
+    write_sources(folder, request["files"])
+    write_artefacts(folder, request["cache"], request["times"])
+    os.environ.update(cache_variables(folder, request["environment"], request["cache_place"]))
+    torch.set_grad_enabled(request["gradients"])
+    try:
+        if request["language"] in {"cpp", "cuda"}:
+            return NativeSolution(request, folder, stream)
+        return PythonSolution(request, folder)
+    finally:
+        # What a module switched while it was loaded is not how it is called.
+        torch.set_grad_enabled(request["gradients"])

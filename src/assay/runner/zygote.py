@@ -25,6 +25,8 @@ from assay.runner.sandbox import NAMESPACES
 from assay.runner.sandbox import Sandbox
 from assay.wire import frame
 
+FOLDER_PREFIX = "assay-runner-"
+
 
 def serve(connection: socket.socket, referee: int, preloaded: Sequence[str] = ()) -> None:
     """Fork a runner for each request until the referee goes away."""
@@ -64,8 +66,7 @@ def _keep(zygote: socket.socket, request: dict[str, Any], descriptors: tuple[int
     sandbox = Sandbox((*request["without"], *(() if request["isolate"] else (NAMESPACES,))))
     sandbox.enter_namespaces()
     sandbox.arrange_folders(request["folder_megabytes"])
-    # Without a private /tmp the solution's folder lies in everybody's, and the keeper removes it.
-    folder = tempfile.mkdtemp(prefix="assay-runner-")
+    folder = _own_folder(sandbox)
     lifeline, held_end = os.pipe()
     runner = os.fork()
     if runner == 0:
@@ -83,6 +84,17 @@ def _keep(zygote: socket.socket, request: dict[str, Any], descriptors: tuple[int
     with contextlib.suppress(OSError):  # the referee may be gone
         frame.send(control, {"ended": os.waitstatus_to_exitcode(status)})
     os._exit(0)
+
+
+def _own_folder(sandbox: Sandbox) -> str:
+    """Where /tmp is the runner's own, always the same: compilers keep paths in what they make, and
+    take one from another folder for something else. In everybody's /tmp it is a new one, which the
+    keeper removes."""
+    if not sandbox.fresh_folders:
+        return tempfile.mkdtemp(prefix=FOLDER_PREFIX)
+    folder = f"/tmp/{FOLDER_PREFIX}own"
+    os.mkdir(folder, 0o700)
+    return folder
 
 
 def _become_runner(

@@ -16,6 +16,8 @@ from assay.spec.noun import Name
 from assay.spec.noun import Noun
 from assay.spec.noun import Positive
 from assay.spec.noun import Sentence
+from assay.spec.noun import Symbol
+from assay.spec.noun import Version
 
 Amount = Annotated[float, Field(ge=0, le=1e13)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -82,3 +84,32 @@ class DeviceAccount(Noun):
     """Of the device time of one call of each row, what the candidate's own kernels take; None
     where nothing was seen."""
     library_kernels: tuple[Sentence, ...] = ()
+
+
+class PinnedModule(Noun):
+    """A module of a pinned package that was loaded."""
+
+    name: Sentence
+    path: Sentence | None = None
+    """In the snapshot; None for a namespace, which is no file."""
+
+
+class PinnedRow(Noun):
+    """What was seen of some calls of one row."""
+
+    row: Name
+    function: Symbol
+    kernels: tuple[Sentence, ...] = ()
+    """On a cpu the operators of torch."""
+    unseen: Sentence | None = None
+    """Why nothing was."""
+
+
+class Authenticity(Noun):
+    """What shows that a side that is pinned by a lock was the real one."""
+
+    side: Name
+    package: Name
+    version: Version
+    modules: tuple[PinnedModule, ...] = ()
+    rows: tuple[PinnedRow, ...] = ()

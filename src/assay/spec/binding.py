@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from assay.spec.domain import AxisRef
 from assay.spec.domain import Layout
 from assay.spec.errors import DocumentError
+from assay.spec.forms import in_form
+from assay.spec.forms import spread
 from assay.spec.task import Argument
 from assay.spec.task import Function
 from assay.spec.task import Task
@@ -37,7 +39,7 @@ def problems_of(task: Task, row: Row) -> Iterator[str]:
     yield from _name_problems(function, row)
     yield from _option_problems(function, row)
     extents: dict[str, tuple[int, ...]] = {}
-    for argument in function.arguments:
+    for argument in in_form(function, row).arguments:
         tensor = row.tensors.get(argument.name)
         if tensor is not None:
             yield from _tensor_problems(task, argument, tensor, row)
@@ -53,6 +55,19 @@ def _name_problems(function: Function, row: Row) -> Iterator[str]:
     for argument in function.arguments:
         if row.tensors.get(argument.name) is None and not argument.optional:
             yield f"argument {argument.name} is missing"
+        yield from _company_problems(argument, row)
+
+
+def _company_problems(argument: Argument, row: Row) -> Iterator[str]:
+    passed, other = row.tensors.get(argument.name) is not None, argument.passed_with
+    if argument.passed_if is not None:
+        option, value = argument.passed_if
+        if row.options.get(option) != value:
+            if passed:
+                yield f"{argument.name} is only passed if {option}={value}"
+            return
+    if other is not None and passed != (row.tensors.get(other) is not None):
+        yield f"{argument.name} and {other} are passed together or not at all"
 
 
 def _option_problems(function: Function, row: Row) -> Iterator[str]:
@@ -68,18 +83,51 @@ def _option_problems(function: Function, row: Row) -> Iterator[str]:
 
 
 def _tensor_problems(task: Task, argument: Argument, tensor: TensorSpec, row: Row) -> Iterator[str]:
-    if argument.dtypes is not None and tensor.dtype not in argument.dtypes:
+    yield from _dtype_problems(argument, tensor, row)
+    if not lies_as(tensor, layouts_of(task, argument)):
+        layout, whose = layout_of(tensor), argument.name if argument.layouts else "the domain"
+        yield f"{argument.name} is {layout}, a layout that {whose} does not list"
+
+
+def _dtype_problems(argument: Argument, tensor: TensorSpec, row: Row) -> Iterator[str]:
+    if argument.dtypes is not None and tensor.dtype in argument.dtypes:
+        return
+    if argument.like is None:
         yield f"{argument.name} is {tensor.dtype}, which the task does not list"
-    other = row.tensors.get(argument.like) if argument.like else None
+        return
+    other = row.tensors.get(argument.like)
     if other is not None and other.dtype is not tensor.dtype:
         yield f"{argument.name} is {tensor.dtype} but {argument.like} is {other.dtype}"
+
+
+def layouts_of(task: Task, argument: Argument) -> tuple[Layout, ...]:
+    return task.domain.layouts if argument.layouts is None else argument.layouts
+
+
+def lies_as(tensor: TensorSpec, layouts: tuple[Layout, ...]) -> bool:
+    """Whether the tensor lies in one of these ways; a contiguous one always does."""
     layout = layout_of(tensor)
-    if layout is not Layout.CONTIGUOUS and layout not in task.domain.layouts:
-        yield f"{argument.name} is {layout}, a layout that the domain does not list"
+    if layout is Layout.STRIDED and Layout.CHUNK in layouts and _is_chunk(tensor):
+        return True
+    return layout is Layout.CONTIGUOUS or layout in layouts
+
+
+def _is_chunk(tensor: TensorSpec) -> bool:
+    """Rows as they are, and the axes before them strided by the same number of whole rows."""
+    assert tensor.strides is not None
+    wider = {
+        step / plain
+        for n, step, plain in zip(
+            tensor.shape[:-1], tensor.strides, tensor.contiguous_strides, strict=False
+        )
+        if n > 1
+    }
+    unit = tensor.shape[-1] == 1 or tensor.strides[-1] == 1
+    return unit and len(wider) == 1 and min(wider).is_integer()
 
 
 def layout_of(tensor: TensorSpec) -> Layout:
-    """The least plain word that fits: misaligned, broadcast, strided, contiguous."""
+    """The least plain word that fits: misaligned, broadcast, strided (a chunk too), contiguous."""
     if tensor.offset:
         return Layout.MISALIGNED
     steps = tensor.strides
@@ -101,24 +149,18 @@ def layout_of(tensor: TensorSpec) -> Layout:
 def _bind_axes(
     task: Task, argument: Argument, tensor: TensorSpec, extents: dict[str, tuple[int, ...]]
 ) -> Iterator[str]:
-    spread = _spread(argument.shape, len(tensor.shape))
-    if spread is None:
+    if argument.forms:
+        yield f"{argument.name} is {list(tensor.shape)}, which is none of its forms"
+        return
+    widths = spread(argument.shape, len(tensor.shape))
+    if widths is None:
         yield f"{argument.name} has {len(tensor.shape)} axes"
         return
     position = 0
-    for axis, width in spread:
+    for axis, width in widths:
         part = tensor.shape[position : position + width]
         position += width
         yield from _axis_problems(task, argument.name, axis, part, extents)
-
-
-def _spread(shape: tuple[AxisRef, ...], rank: int) -> list[tuple[AxisRef, int]] | None:
-    """How many axes each entry of a symbolic shape stands for, or None if that cannot be."""
-    stars = sum(str(axis).startswith("*") for axis in shape)
-    starred = rank - (len(shape) - stars)
-    if starred < 0 or (stars == 0 and starred != 0):
-        return None
-    return [(axis, starred if str(axis).startswith("*") else 1) for axis in shape]
 
 
 def _axis_problems(

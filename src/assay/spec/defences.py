@@ -42,6 +42,10 @@ class Defences:
     """Two equal calls give equal bits."""
     limits: bool = True
     """Errors are held against the baseline's own; off: 1e-2 of the value or of one."""
+    pinned_modules: bool = True
+    """Every module of a pinned package was loaded from its snapshot."""
+    pinned_kernels: bool = True
+    """A pinned package launches the kernels that its lock names."""
     seccomp: bool = True
     """System calls that no solution needs are denied."""
     landlock: bool = True

@@ -18,6 +18,8 @@ from assay.spec.workload import Extent
 class Layout(enum.StrEnum):
     CONTIGUOUS = "contiguous"
     STRIDED = "strided"
+    CHUNK = "chunk"
+    """One of several equal parts of a wider last axis; strided, with rows whole rows apart."""
     BROADCAST = "broadcast"
     MISALIGNED = "misaligned"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from typing import Any
 
 from pydantic import Field
 from pydantic import StringConstraints
@@ -66,3 +67,13 @@ class Provenance(Document):
     """Of the package's own sources: a changed judge is another judge."""
     environment: Environment
     device: DeviceIdentity
+    against: Sentence | None = None
+    """What the candidate was compared with: `baseline` is the task's primary one, else a name or
+    a folder; None where nobody said, as before there was such a key."""
+
+    def content(self) -> dict[str, Any]:
+        """Without the last key where it says nothing: evidence from before it stays what it was."""
+        content = super().content()
+        if self.against is None:
+            del content["against"]
+        return content

@@ -19,6 +19,8 @@ from assay.spec.noun import Sentence
 from assay.spec.noun import Sha256
 from assay.spec.noun import Symbol
 from assay.spec.noun import Version
+from assay.spec.noun import canonical_json
+from assay.spec.noun import sha256_hex
 from assay.spec.source import SourceFile
 
 LOCK_FILE = "baseline.lock"
@@ -27,6 +29,11 @@ SNAPSHOT = "snapshot"
 SHIMS = "shims"
 CACHE_PLACE = "{cache}"
 """In the value of a variable: the folder that a runner's compilers may write to."""
+
+_WORKED_OUT = (
+    *("package", "version", "wheel", "wheel_sha256", "files"),
+    *("requires", "optional", "also", "needs", "provides"),
+)
 
 Module = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
 EntryPoint = Annotated[
@@ -42,6 +49,8 @@ class Shim(Noun):
     file: SourceFile
     """Below `shims`, at the path that the module has in its package."""
     reason: Sentence
+    replaces: Sha256 | None = None
+    """The hash of the module that it stands for: a refresh says when that one changed."""
 
 
 class LockedEntry(Noun):
@@ -71,9 +80,37 @@ class BaselineLock(Document):
     shims: tuple[Shim, ...] = ()
     requires: tuple[Sentence, ...] = ()
     """Distributions of others that the files import, as the wheel's own metadata asks for them."""
+    optional: tuple[Sentence, ...] = ()
+    """Those that are imported in functions alone, or where a failure is caught."""
+    also: tuple[Sentence, ...] = ()
+    """Modules and files of the wheel that no import names."""
+    needs: tuple[Name, ...] = ()
+    """Those of `requires` that a call needs, as whoever made the lock says."""
+    provides: dict[Module, Name] = Field(default_factory=dict)
+    """Who brings a module of others, where neither its name nor the metadata tells."""
     environment: dict[Variable, Sentence] = Field(default_factory=dict)
     contract: Contract = Contract()
     note: Sentence | None = None
+    seal: Sha256 | None = None
+    """Hash of what was worked out from the wheel; kernels, dtypes, layouts, reasons, environment,
+    contract and note are not: those are for people to write."""
+
+    @property
+    def worked_out(self) -> str:
+        """The hash that the seal of a lock must be: an edit by hand gives another."""
+        content = self.content()
+        parts = {key: content[key] for key in _WORKED_OUT}
+        parts["entries"] = {name: entry.entry for name, entry in self.entries.items()}
+        parts["shims"] = [[shim.module, shim.file.content(), shim.replaces] for shim in self.shims]
+        return sha256_hex(canonical_json(parts))
+
+    def sealed(self) -> Self:
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**fields, "seal": self.worked_out})
+
+    def canonical(self) -> bytes:
+        """Its bytes as evidence hashes them: how the file is laid out does not matter."""
+        return canonical_json(self.content())
 
     @model_validator(mode="after")
     def _paths_differ(self) -> Self:

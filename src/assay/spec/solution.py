@@ -10,6 +10,7 @@ from pydantic import Field
 from pydantic import model_validator
 
 from assay.spec.contract import Convention
+from assay.spec.lock import LOCK_FILE
 from assay.spec.noun import Document
 from assay.spec.noun import Name
 from assay.spec.noun import Noun
@@ -81,9 +82,12 @@ class SealedSolution(Noun):
 
     solution: Solution
     files: tuple[SourceFile, ...]
+    """Its sources in order and, of a baseline out of a wheel, the lock: the hashes in there bind
+    every file of the wheel and every shim."""
 
     @model_validator(mode="after")
     def _covers_sources(self) -> Self:
-        if tuple(file.path for file in self.files) != self.solution.sources:
+        paths = tuple(file.path for file in self.files)
+        if paths not in (self.solution.sources, (*self.solution.sources, LOCK_FILE)):
             raise ValueError("the sealed files are not the solution's sources, in order")
         return self

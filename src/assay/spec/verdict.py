@@ -9,6 +9,7 @@ from pydantic import Field
 from pydantic import model_validator
 
 from assay.spec.ablation import Ablation
+from assay.spec.account import Authenticity
 from assay.spec.account import DeviceAccount
 from assay.spec.attention import Finding
 from assay.spec.lane import Lane
@@ -129,3 +130,5 @@ class TaskVerdict(Document):
     """What a profiler in the candidate's process saw: it may convict, and never acquits."""
     ablation: Ablation | None = None
     """Which of the candidate's kernels its answers do without."""
+    authenticity: tuple[Authenticity, ...] = ()
+    """Of each side that is pinned by a lock."""

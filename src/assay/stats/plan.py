@@ -50,9 +50,8 @@ def plan_row(
 
     Generations come first, since the process is what varies; blocks fill what is left.
     """
-    if not host_paced and traits.device_batch_seconds is not None:
-        traits = traits.model_copy(update={"batch_seconds": traits.device_batch_seconds})
-    launches, warm = _launches(call_seconds, traits), warm_launches(call_seconds, traits)
+    launches = launches_of(call_seconds, traits, host_paced=host_paced)
+    warm = warm_launches(call_seconds, traits)
     block_seconds = 4 * ((launches + warm) * call_seconds + traits.turn_seconds)
     affordable = int(seconds / block_seconds)
     generations, ab, aa = _shape(affordable, rules)
@@ -75,10 +74,19 @@ def plan_row(
     )
 
 
-def _launches(call_seconds: float, traits: LaneTraits) -> int:
+def launches_of(call_seconds: float, traits: LaneTraits, *, host_paced: bool = True) -> int:
+    """Calls in one batch, so that it is as long as the lane asks for.
+
+    >>> traits = {"batch_seconds": 0.04, "turn_seconds": 0.0, "resolution": 1e-6}
+    >>> launches_of(0.001, LaneTraits(**traits, warm_launches=8))
+    40
+    """
+    seconds = traits.batch_seconds
+    if not host_paced and traits.device_batch_seconds is not None:
+        seconds = traits.device_batch_seconds
     if traits.batch_seconds == 0:
         return 1
-    return max(1, min(traits.most_launches, math.ceil(traits.batch_seconds / call_seconds)))
+    return max(1, min(traits.most_launches, math.ceil(seconds / call_seconds)))
 
 
 def warm_launches(call_seconds: float, traits: LaneTraits) -> int:

@@ -38,8 +38,10 @@ from assay.task.load import TaskFolder
 from assay.task.load import find_solution
 from assay.task.load import load_baseline
 from assay.task.load import load_task
+from assay.task.stale import PRIMARY
+from assay.task.stale import Baselines
 
-BASELINE = "baseline"
+BASELINE = PRIMARY
 INCUMBENT = "incumbent"
 
 
@@ -52,7 +54,12 @@ class Stored:
 
 
 def make_case(
-    task: TaskFolder, candidate: LoadedSolution, against: LoadedSolution, *, unadmitted: bool
+    task: TaskFolder,
+    candidate: LoadedSolution,
+    against: LoadedSolution,
+    *,
+    unadmitted: bool,
+    labels: Sequence[str] = (),
 ) -> Case:
     """What the judge is shown. A task that was not admitted needs to be asked for."""
     admission = admission_of(task)
@@ -67,14 +74,15 @@ def make_case(
         task_hash=task.content_hash,
         rows=task.workloads.rows,
         reference=task.reference,
-        baseline=_contender(against),
-        candidate=_contender(candidate),
-        labels=() if admission is not None else ("task not admitted",),
+        baseline=contender_of(against),
+        candidate=contender_of(candidate),
+        labels=(*(() if admission is not None else ("task not admitted",)), *labels),
     )
 
 
-def _contender(loaded: LoadedSolution) -> Contender:
-    return Contender(loaded.sealed, loaded.sources)
+def contender_of(loaded: LoadedSolution) -> Contender:
+    """A solution as the judge is shown it."""
+    return Contender(loaded.sealed, loaded.sources, loaded.lock)
 
 
 def judge(
@@ -95,7 +103,8 @@ def judge(
     folder = load_task(task)
     contender = find_solution(folder, candidate)
     rival = find_rival(folder, against, Ledger(ledger))
-    case = make_case(folder, contender, rival, unadmitted=unadmitted)
+    labels = _rival_labels(folder, against, Ledger(ledger))
+    case = make_case(folder, contender, rival, unadmitted=unadmitted, labels=labels)
     # Opened first: a ledger that cannot be written is said before anything is measured.
     with Ledger(ledger).writer(environment()) as writer:
         referee = Referee(
@@ -108,7 +117,7 @@ def judge(
             defences=defences,
         )
         judgement = referee.judge()
-        row = store(writer, judgement, provenance_of(case, device), rules)
+        row = store(writer, judgement, provenance_of(case, device, str(against)), rules)
     return Stored(judgement, row)
 
 
@@ -129,7 +138,8 @@ def find_rival(task: TaskFolder, against: str | Path, ledger: Ledger) -> LoadedS
         return load_baseline(task)
     if str(against) != INCUMBENT:
         return find_solution(task, against)
-    wanted = _incumbent_hash(task, ledger)
+    row = _incumbent_row(task, ledger)
+    wanted = None if row is None else row.body["provenance"].get("candidate_hash")
     for name in task.solution_names:
         solution = find_solution(task, name)
         if solution.content_hash == wanted:
@@ -141,8 +151,15 @@ def find_rival(task: TaskFolder, against: str | Path, ledger: Ledger) -> LoadedS
     )
 
 
-def _incumbent_hash(task: TaskFolder, ledger: Ledger) -> str | None:
-    """The candidate of the newest FASTER verdict on this very task."""
+def _rival_labels(task: TaskFolder, against: str | Path, ledger: Ledger) -> tuple[str, ...]:
+    """An incumbent may have won against a baseline that the task no longer has."""
+    row = _incumbent_row(task, ledger) if str(against) == INCUMBENT else None
+    found = () if row is None else Baselines().labels(row.body, task)
+    return tuple(f"{INCUMBENT}: {label}" for label in found)
+
+
+def _incumbent_row(task: TaskFolder, ledger: Ledger) -> Row | None:
+    """The newest FASTER verdict on this very task."""
     found = None
     if ledger.path.is_dir() and any(ledger.path.iterdir()):
         for row in ledger.rows(TASK_VERDICT):
@@ -151,11 +168,11 @@ def _incumbent_hash(task: TaskFolder, ledger: Ledger) -> str | None:
                 row.body.get("verdict") == "faster"
                 and provenance.get("task_hash") == task.content_hash
             ):
-                found = provenance.get("candidate_hash")
+                found = row
     return found
 
 
-def provenance_of(case: Case, device: str | None = None) -> Provenance:
+def provenance_of(case: Case, device: str | None = None, against: str | None = None) -> Provenance:
     now = datetime.datetime.now(datetime.UTC)
     return Provenance(
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -167,4 +184,5 @@ def provenance_of(case: Case, device: str | None = None) -> Provenance:
         harness_hash=harness_hash(),
         environment=environment(),
         device=open_judging_device(device or case.task.device).identity,
+        against=None if against is None else quote(against),
     )

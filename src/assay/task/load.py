@@ -10,13 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
+from assay.spec.baseline import Baseline
 from assay.spec.baseline import LocalBaseline
+from assay.spec.baseline import WheelBaseline
 from assay.spec.binding import check_rows
 from assay.spec.contract import Convention
 from assay.spec.documents import read_document_bytes
 from assay.spec.errors import DocumentError
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
+from assay.spec.lock import LOCK_FILE
+from assay.spec.lock import BaselineLock
 from assay.spec.solution import Language
 from assay.spec.solution import SealedSolution
 from assay.spec.solution import Solution
@@ -33,6 +37,9 @@ from assay.task.files import seal
 from assay.task.freeze import LARGEST_DEFINING_FILE
 from assay.task.freeze import FreezeState
 from assay.task.freeze import freeze_state
+from assay.task.snapshot.stored import lay_over
+from assay.task.snapshot.stored import read_lock
+from assay.task.snapshot.stored import read_snapshot
 
 SOLUTION_FILE = "solution.toml"
 
@@ -84,7 +91,10 @@ class LoadedSolution:
     folder: Path
     sealed: SealedSolution
     sources: Mapping[str, bytes]
-    """By path relative to the solution's folder."""
+    """By path relative to the solution's folder; of a baseline out of a wheel also the lock and
+    all that it names, at the paths that Python imports from."""
+    lock: BaselineLock | None = None
+    """Of a baseline out of a wheel."""
 
     @property
     def solution(self) -> Solution:
@@ -184,11 +194,26 @@ def _check_against(solution: Solution, task: Task, where: str) -> None:
         )
 
 
+def load_locked(folder: Path, task: Task | None = None) -> LoadedSolution:
+    """The baseline out of a wheel that lies in a folder: adapter, lock, snapshot and shims."""
+    lock = read_lock(folder)
+    own = load_solution(folder, task)
+    whose = "TASK" if task is None else quote(task.name)
+    snapshot = read_snapshot(folder, lock, f"assay task snapshot {whose}")
+    document = lock.canonical()
+    sources = {**lay_over(own.sources, snapshot), LOCK_FILE: document}
+    files = (*own.sealed.files, seal(LOCK_FILE, document))
+    sealed = SealedSolution(solution=own.solution, files=files)
+    return LoadedSolution(folder, sealed, MappingProxyType(sources), lock)
+
+
 def find_solution(task: TaskFolder, name_or_path: str | Path) -> LoadedSolution:
     """A solution of the task by name, one of its baselines by name, or any folder by path."""
     for folder in _candidates(task, name_or_path):
         if (folder / SOLUTION_FILE).is_file():
-            return load_solution(folder, task.task)
+            # A lock may set variables in the runner: only one that the task names is followed.
+            locked = folder.resolve() in _locked_folders(task)
+            return load_locked(folder, task.task) if locked else load_solution(folder, task.task)
     known = task.solution_names
     close = difflib.get_close_matches(str(name_or_path), known, n=3, cutoff=0.5) or known
     raise UsageError(
@@ -198,6 +223,14 @@ def find_solution(task: TaskFolder, name_or_path: str | Path) -> LoadedSolution:
     )
 
 
+def _locked_folders(task: TaskFolder) -> set[Path]:
+    return {
+        (task.path / baseline.path).resolve()
+        for baseline in task.task.baselines
+        if isinstance(baseline, WheelBaseline)
+    }
+
+
 def _candidates(task: TaskFolder, name_or_path: str | Path) -> list[Path]:
     path = Path(name_or_path)
     if isinstance(name_or_path, Path) or "/" in name_or_path or path.name in {".", ".."}:
@@ -205,13 +238,13 @@ def _candidates(task: TaskFolder, name_or_path: str | Path) -> list[Path]:
     baselines = [
         task.path / baseline.path
         for baseline in task.task.baselines
-        if isinstance(baseline, LocalBaseline) and baseline.name == name_or_path
+        if isinstance(baseline, LocalBaseline | WheelBaseline) and baseline.name == name_or_path
     ]
     return [task.path / "solutions" / name_or_path, *baselines, path]
 
 
-def load_baseline(task: TaskFolder, name: str | None = None) -> LoadedSolution:
-    """A baseline of the task, the primary one unless named; only local ones have a folder."""
+def find_baseline(task: TaskFolder, name: str | None = None) -> Baseline:
+    """What the task says of a baseline, the primary one unless named."""
     wanted = task.task.primary_baseline.name if name is None else name
     baseline = next((b for b in task.task.baselines if b.name == wanted), None)
     if baseline is None:
@@ -221,9 +254,17 @@ def load_baseline(task: TaskFolder, name: str | None = None) -> LoadedSolution:
             where=f"{task.task.name}: {quote(wanted)}",
             next_step=f"there are {names}",
         )
-    if not isinstance(baseline, LocalBaseline):
-        raise UsageError(
-            f"a {baseline.kind} baseline has no sources of its own",
-            where=f"{task.task.name}: {wanted}",
-        )
-    return load_solution(task.path / baseline.path, task.task)
+    return baseline
+
+
+def load_baseline(task: TaskFolder, name: str | None = None) -> LoadedSolution:
+    """A baseline of the task, the primary one unless named; a reference has no folder."""
+    baseline = find_baseline(task, name)
+    if isinstance(baseline, WheelBaseline):
+        return load_locked(task.path / baseline.path, task.task)
+    if isinstance(baseline, LocalBaseline):
+        return load_solution(task.path / baseline.path, task.task)
+    raise UsageError(
+        f"a {baseline.kind} baseline has no sources of its own",
+        where=f"{task.task.name}: {baseline.name}",
+    )

@@ -72,6 +72,16 @@ def test_cores_that_are_slow_at_first_do_not_become_the_measure(paces: dict[int,
     assert quiet.slowness(4) == 1.0
 
 
+def test_of_quiet_cores_the_one_that_was_quiet_before_is_taken(paces: dict[int, int]) -> None:
+    quiet = QuietCore(3, range(8))
+    paces.update(dict.fromkeys((0, 1, 2, 4, 5, 6), 200))
+    for core in range(8):
+        quiet.slowness(core)  # what each of them is like
+    paces.update({**dict.fromkeys(range(8), 100), 3: 200})
+    assert quiet.settle() == 1.0
+    assert quiet.core == 7
+
+
 def test_the_referees_core_and_its_siblings_are_not_for_runners(
     monkeypatch: pytest.MonkeyPatch, paces: dict[int, int]
 ) -> None:

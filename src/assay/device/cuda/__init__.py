@@ -27,6 +27,7 @@ from assay.device.runners import Target
 from assay.device.runners.cores import QuietCore
 from assay.device.runners.device import TurnWatch
 from assay.device.runners.host_memory import HostMemory
+from assay.device.runners.layout import lay_out
 from assay.device.runners.layout import rotated_slots
 from assay.device.runners.memory import Memory
 from assay.device.runners.turn import FEWEST_SLOTS
@@ -93,9 +94,10 @@ _TRAITS = {
         resolution=1e-6,
     ),
 }
-_MOST_ARENA = 16 << 30
-_ARENA_SHARE = 8
-"""Of the free memory, one part of so many for each runner."""
+_USUAL_ARENA = 16 << 30
+"""Of a runner; more only where a row needs it."""
+_KEPT_FREE = 4
+"""Of the free memory one part of so many is the referee's own."""
 _LEAST_ARENA = 1 << 30
 _ROTATION_BYTES = 4 << 30
 """What the slots of a large row are together: a cache holds a small part of it, and there are so
@@ -125,6 +127,7 @@ class CudaDevice(RunnerDevice):
         self._free_us = 0.0
         self._quiet: QuietCore | None = None
         self._probes: _Probes | None = None
+        self._arena = 0
 
     @property
     def identity(self) -> DeviceIdentity:
@@ -159,28 +162,42 @@ class CudaDevice(RunnerDevice):
 
     # -- memory
 
+    @property
+    def arena_bytes(self) -> int:
+        """Of each runner: fixed when the first of them starts, for the largest row of all."""
+        if not self._arena:
+            self._opened()
+            free_bytes, _ = torch.cuda.mem_get_info()
+            largest = max((_least_bytes(source) for source in self.rows.values()), default=0)
+            most = free_bytes // _KEPT_FREE * (_KEPT_FREE - 1) // self.at_once
+            self._arena = min(max(_USUAL_ARENA, largest), most) >> 21 << 21
+            if self._arena < _LEAST_ARENA:
+                raise UnavailableError(
+                    f"{free_bytes >> 20} MiB are free on the device, too little to judge there",
+                    next_step="end what holds its memory; nvidia-smi lists it",
+                )
+        return self._arena
+
     def new_memory(self) -> Memory:
-        probes = self._opened()
-        return GpuMemory(probes.driver, probes.arena_bytes)
+        return GpuMemory(self._opened().driver, self.arena_bytes)
 
     def runner_request(self) -> dict[str, Any]:
         return {
             "device": self.properties.kind,
             "index": self.properties.index,
-            "arena_bytes": self._opened().arena_bytes,
+            "arena_bytes": self.arena_bytes,
             "memory_bytes": _HOST_BYTES,
         }
 
     def slots_for(self, source: RowSource, wanted: int, lane: Lane) -> int:
-        probes = self._opened()
         return rotated_slots(
             source.function,
             source.row,
             wanted,
             least_bytes=3 * self.properties.l2_bytes,
-            usual_bytes=min(_ROTATION_BYTES, probes.arena_bytes),
+            usual_bytes=min(_ROTATION_BYTES, self.arena_bytes),
             fewest=FEWEST_SLOTS,
-            most_bytes=probes.arena_bytes,
+            most_bytes=self.arena_bytes,
         )
 
     def calls_a_launch(self, lane: Lane, slots: int) -> int:
@@ -262,7 +279,7 @@ class CudaDevice(RunnerDevice):
                 "sms": self.properties.sms,
                 "l2_bytes": self.properties.l2_bytes,
                 "arch": self.properties.arch,
-                "arena_bytes": probes.arena_bytes,
+                "arena_bytes": self._arena,
             },
             "flush": probes.shown,
             "rates": probes.rates,
@@ -279,6 +296,7 @@ class CudaDevice(RunnerDevice):
     def close(self) -> None:
         super().close()
         self._probes = None
+        self._arena = 0
 
     def __enter__(self) -> Self:
         self._quiet = None if self._cores.shared else QuietCore.among(self._cores)
@@ -286,6 +304,11 @@ class CudaDevice(RunnerDevice):
         torch.cuda.set_device(self.properties.index)
         self._probes = _Probes(self)
         return self
+
+
+def _least_bytes(source: RowSource) -> int:
+    """Of the fewest slots that a row is timed with."""
+    return (lay_out(source.function, source.row, FEWEST_SLOTS).bytes >> 21) + 1 << 21
 
 
 class _Probes:
@@ -301,13 +324,6 @@ class _Probes:
         self.shown = self.flush.shown()
         self.rates = measure_rates(properties.l2_bytes)
         torch.cuda.empty_cache()
-        free_bytes, _ = torch.cuda.mem_get_info()
-        self.arena_bytes = min(_MOST_ARENA, free_bytes // _ARENA_SHARE) >> 21 << 21
-        if self.arena_bytes < _LEAST_ARENA:
-            raise UnavailableError(
-                f"{free_bytes >> 20} MiB are free on the device, too little to judge there",
-                next_step="end what holds its memory; nvidia-smi lists it",
-            )
 
 
 class _Turn(TurnWatch):

@@ -18,6 +18,7 @@ from assay.runner.account import MARKED
 from assay.runner.account import MEMCPY
 from assay.runner.account import MEMSET
 from assay.runner.account import MOST_EVENTS
+from assay.runner.account import OPERATOR
 
 __all__ = [
     "KERNEL",
@@ -26,6 +27,8 @@ __all__ = [
     "MARKED",
     "MEMCPY",
     "MEMSET",
+    "OPERATOR",
+    "CallState",
     "Event",
     "Taken",
     "events_of",
@@ -35,6 +38,7 @@ __all__ = [
 _SECONDS = 120.0
 """The first one loads the vendor's profiler."""
 _LONGEST_NAME = 300
+_LONGEST_DTYPE = 40
 _MOST = 2**62
 
 
@@ -56,6 +60,17 @@ class Event:
 
 
 @dataclass(frozen=True)
+class CallState:
+    """How torch was set in the runner when the calls were made, as the runner has it."""
+
+    gradients: bool
+    default_dtype: str
+    autocast: bool
+    default_stream: bool | None
+    """None where there are no streams."""
+
+
+@dataclass(frozen=True)
 class Taken:
     """What the runner said, and how long the referee waited for it."""
 
@@ -63,6 +78,7 @@ class Taken:
     nanoseconds: int
     left_out: bool = False
     """There were more events than are passed on."""
+    state: CallState | None = None
 
 
 def take_account(
@@ -81,7 +97,20 @@ def take_account(
     begun = time.perf_counter_ns()
     reply = process.runner.ask(request, _SECONDS)
     taken = time.perf_counter_ns() - begun
-    return Taken(events_of(reply), taken, bool(reply.get("left_out")))
+    state = state_of(reply.get("state"))
+    return Taken(events_of(reply), taken, bool(reply.get("left_out")), state)
+
+
+def state_of(told: object) -> CallState | None:
+    """What a reply says of the settings; None where it is nothing that a runner of ours says."""
+    if not isinstance(told, dict):
+        return None
+    gradients, autocast = told.get("gradients"), told.get("autocast")
+    stream = told.get("default_stream")
+    if not isinstance(gradients, bool) or not isinstance(autocast, bool):
+        return None
+    dtype = _printable(told.get("default_dtype"))[:_LONGEST_DTYPE]
+    return CallState(gradients, dtype, autocast, stream if isinstance(stream, bool) else None)
 
 
 def events_of(reply: Mapping[str, Any]) -> tuple[Event, ...]:
@@ -101,5 +130,9 @@ def _event(told: object, names: list[Any]) -> Event:
     index, start, end, correlation, thread = numbers
     if not 0 <= index < len(names) or not 0 <= start <= end:
         raise ValueError("an event that ends before it begins, or has no name")
-    name = "".join(c if c.isprintable() else " " for c in str(names[index]))[:_LONGEST_NAME]
+    name = _printable(names[index])[:_LONGEST_NAME]
     return Event(kind, name.strip() or "nameless", start, end, correlation, thread)
+
+
+def _printable(told: object) -> str:
+    return "".join(c if c.isprintable() else " " for c in str(told))

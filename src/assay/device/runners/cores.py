@@ -19,6 +19,8 @@ _FIRST_TRIALS = 3
 _REMEMBERED = 101
 _QUIET = 0.1
 """A core that is slower than usual by more than this share is left for another."""
+_MEMORY = 0.8
+"""What a core's record keeps of itself at each new look."""
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
@@ -70,6 +72,8 @@ class QuietCore:
         seen = [min(pace(each) for _ in range(_FIRST_TRIALS)) for each in (core, *self._others)]
         # One of the faster ones: at any time some may be slow, but hardly three in four.
         self._usual = deque([sorted(seen)[len(seen) // 4]], maxlen=_REMEMBERED)
+        self._records: dict[int, float] = {}
+        """By core, how slow it was of late: some have a busy neighbour most of the time."""
 
     @classmethod
     def among(cls, cores: Cores) -> Self:
@@ -78,11 +82,13 @@ class QuietCore:
         return cls(cores.runner, sorted(os.sched_getaffinity(0) - taken))
 
     def settle(self) -> float:
-        """Stay, or go to the first core found that is at its usual pace; how slow it is there."""
+        """Stay, or go to a core that is at its usual pace, those with the best record first; how
+        slow it is there."""
         slowness = self.slowness(self.core)
         if slowness <= 1 + _QUIET:
             return slowness
         random.shuffle(self._others)
+        self._others.sort(key=lambda core: self._records.get(core, 1.0))
         for index, other in enumerate(self._others):
             found = self.slowness(other)
             if found <= 1 + _QUIET:
@@ -96,6 +102,8 @@ class QuietCore:
         usual = statistics.median(self._usual)
         if now <= (1 + _QUIET) * usual:
             self._usual.append(now)  # slow ones are no measure of what is usual
+        before = self._records.get(core, 1.0)
+        self._records[core] = _MEMORY * before + (1 - _MEMORY) * max(now / usual, 1.0)
         return now / usual
 
 

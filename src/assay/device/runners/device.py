@@ -60,6 +60,9 @@ class RunnerDevice(Device[Program]):
     queues_calls = False
     """Whether a call returns before its work is done."""
 
+    at_once = 5
+    """Runners that are alive together, the oracle among them, and share the device's memory."""
+
     def __init__(self, *, isolate: bool = True, without: Sequence[str] = ()) -> None:
         self._cores = choose_cores()
         self.isolate = isolate
@@ -213,6 +216,10 @@ class RunnerDevice(Device[Program]):
         if key not in self._pools:
             self._pools[key] = Pools(source, layout)
         return self._pools[key]
+
+    def forget(self) -> None:
+        """No row is timed again: what was kept for that takes no more room."""
+        self._pools.clear()
 
     @contextlib.contextmanager
     def referee_core(self) -> Iterator[None]:

@@ -20,6 +20,7 @@ from assay.device.runners.content import RowSource
 from assay.device.runners.host_memory import HostMemory
 from assay.device.runners.layout import lay_out
 from assay.device.runners.memory import Memory
+from assay.device.runners.program import Artefact
 from assay.device.runners.program import Program
 from assay.device.runners.session import Exam
 from assay.device.runners.session import KeptCall
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 LOAD_SECONDS = 120.0
 CALL_SECONDS = 60.0
+JIT_SECONDS = 600.0
+"""For untimed calls of a pinned package, which may compile what it calls."""
 _KEPT_SHARE = 0.05
 """Of the batches: from these one call is kept whole, to be compared with the oracle."""
 _SHARE_LAUNCHES, _SHARE_WARM = 48, 8
@@ -76,6 +79,7 @@ class RunnerProcess(Process):
         """Over the batch that was timed last."""
         self.claims: list[tuple[int, Mapping[str, object]]] = []
         """In lanes that only explain: the referee's nanoseconds, and what the runner said."""
+        self._exam_seconds = CALL_SECONDS if program.lock is None else JIT_SECONDS
         runner.ask(program.request(interpret=device.target.interprets_triton), LOAD_SECONDS)
 
     def examine(
@@ -89,7 +93,7 @@ class RunnerProcess(Process):
         self._bind(session)
         slots = list(range(calls))
         self.device.hand_over()
-        self.runner.ask({"do": "call", "row": session.name, "slots": slots}, CALL_SECONDS)
+        self.runner.ask({"do": "call", "row": session.name, "slots": slots}, self._exam_seconds)
         self._current = None
         for slot in slots:
             if self.device.defences.guard_bands:
@@ -162,14 +166,17 @@ class RunnerProcess(Process):
             (s.prepare_ns for s in self._sessions.values() if s.layout.row.id == row), default=0
         )
 
-    def artefacts(self) -> dict[str, bytes]:
+    def artefacts(self) -> dict[str, Artefact]:
         """What the solution's own compiler left in its cache: opaque to the referee."""
         reply = self.runner.ask({"do": "artefacts"}, CALL_SECONDS)
-        files = reply.get("files")
-        if not isinstance(files, dict):
+        files, times = reply.get("files"), reply.get("times")
+        if not isinstance(files, dict) or not isinstance(times, dict):
             return {}
         try:
-            return {str(path): bytes.fromhex(str(content)) for path, content in files.items()}
+            return {
+                str(path): Artefact(bytes.fromhex(str(content)), _time(times.get(path)))
+                for path, content in files.items()
+            }
         except ValueError:
             return {}
 
@@ -319,6 +326,10 @@ _MODES = {
     Lane.EVENTS: "events",
     Lane.DEVICE: "device",
 }
+
+
+def _time(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**62 else 0
 
 
 def _claimed(reply: Mapping[str, object]) -> int:

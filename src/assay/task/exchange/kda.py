@@ -1,0 +1,245 @@
+"""KDA-Pilot: a task folder becomes a task of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from assay.spec.binding import layout_of
+from assay.spec.documents import parse_document
+from assay.spec.documents import read_document
+from assay.spec.errors import UsageError
+from assay.spec.errors import quote
+from assay.spec.task import Task
+from assay.spec.workload import Row
+from assay.spec.workload import Workloads
+from assay.task.exchange import kda_rows
+from assay.task.exchange.document import task_text
+from assay.task.exchange.document import workloads_text
+from assay.task.exchange.form import WORKLOADS
+from assay.task.exchange.form import Form
+from assay.task.exchange.form import json_of
+from assay.task.exchange.form import read_text
+from assay.task.exchange.form import source_text
+from assay.task.exchange.imported import Imported
+from assay.task.exchange.kda_config import Config
+from assay.task.exchange.kda_config import read_config
+from assay.task.exchange.kda_parts import parameters_in
+from assay.task.exchange.kda_parts import part_files
+from assay.task.exchange.names import name as as_name
+from assay.task.exchange.names import sentence
+from assay.task.exchange.written import write_task
+
+TASK_FILE = "bench/assay_task.toml"
+"""What their form has no words for; written by our export."""
+REFERENCE = "bench/reference.py"
+BASELINE = "baseline"
+CANDIDATE = "candidate"
+
+
+def import_kda(folder: Path, into: Path) -> Imported:
+    if not folder.is_dir():
+        raise UsageError("not a folder", where=quote(folder))
+    config = read_config(folder)
+    if not (folder / REFERENCE).is_file():
+        raise UsageError(
+            f"there is no {REFERENCE}: nobody has said what is right",
+            where=quote(folder),
+            next_step="write it: each function by name, from its inputs to its outputs",
+        )
+    known = _known(folder)
+    remarks: list[str] = []
+    rows = _rows(folder, config, known, remarks)
+    functions = list(dict.fromkeys(row.function for row in rows))
+    task = known.content() if known else _task(config, rows, functions, folder)
+    primary = known.primary_baseline if known else None
+    place = getattr(primary, "path", f"baselines/{BASELINE}")
+    files = {
+        f"{place}/{path}": text
+        for path, text in _side(folder, BASELINE, config, functions, BASELINE).items()
+    }
+    left_out: list[str] = []
+    names: list[str] = []
+    if _has_sources(folder / "solution"):
+        try:
+            made = _side(folder, "solution", config, functions, CANDIDATE)
+            files |= {f"solutions/{CANDIDATE}/{path}": text for path, text in made.items()}
+            names.append(CANDIDATE)
+        except UsageError as error:
+            left_out.append(f"solution: {error.what}")
+    body = {key: value for key, value in task.items() if key != "schema"}
+    if known is not None:
+        body["baselines"] = [b for b in body["baselines"] if b["primary"]]
+        left_out += [f"baseline {b.name}" for b in known.baselines if not b.primary]
+    contents = [row.content() if known else kda_rows.plainly(row) for row in rows]
+    files |= {
+        "task.toml": task_text(body, quote(folder)),
+        "workloads.json": workloads_text(contents, _source(config), quote(folder / WORKLOADS)),
+        "reference.py": source_text(folder / REFERENCE),
+    }
+    made_task = write_task(into, files)
+    return Imported(Form.KDA, made_task, tuple(names), tuple(left_out), tuple(remarks))
+
+
+def _known(folder: Path) -> Task | None:
+    path = folder / TASK_FILE
+    return read_document(path, Task) if path.is_file() else None
+
+
+def _source(config: Config) -> list[str]:
+    return [f"imported from the KDA-Pilot task {as_name(config.slug)}"]
+
+
+def _has_sources(folder: Path) -> bool:
+    return folder.is_dir() and any(
+        path.is_file() and path.suffix in {".py", ".cu", ".cpp", ".toml"}
+        for path in folder.rglob("*")
+    )
+
+
+def _side(
+    folder: Path, side: str, config: Config, functions: list[str], name: str
+) -> dict[str, str]:
+    entry = config.baseline if side == BASELINE else config.candidate
+    return part_files(folder / side, entry, functions, name, destination=config.destination)
+
+
+def _rows(folder: Path, config: Config, known: Task | None, remarks: list[str]) -> tuple[Row, ...]:
+    path = folder / WORKLOADS
+    content = json_of(path)
+    where = quote(path)
+    if not isinstance(content, list) or not content:
+        raise UsageError("not a list of rows", where=where)
+    try:
+        read = [kda_rows.read(row, index) for index, row in enumerate(content)]
+    except UsageError as error:
+        raise UsageError(error.what, where=where, next_step=error.next_step) from None
+    allowed = _options_of(folder, config, known)
+    for row in read:
+        taken = allowed.get(row["function"], set(row["options"]))
+        for name in [name for name in row["options"] if name not in taken]:
+            del row["options"][name]
+            remark = f"{name} of the rows is no parameter of {row['function']}, and left out"
+            if remark not in remarks:
+                remarks.append(remark)
+        if known is None:
+            row["models"] = [as_name(str(model)) for model in row["models"]]
+            row["id"] = as_name(row["id"])
+    document = {"schema": Workloads.SCHEMA, "rows": read}
+    return parse_document(document, Workloads, where).rows
+
+
+def _options_of(folder: Path, config: Config, known: Task | None) -> dict[str, set[str]]:
+    """Which scalars of a row its function takes, as far as it is known."""
+    if known is not None:
+        return {f.name: {option.name for option in f.options} for f in known.functions}
+    path, entry = folder / config.baseline[0], config.baseline[1]
+    if path.suffix != ".py" or not path.is_file():
+        return {}
+    defined = parameters_in(read_text(path))
+    found = {name: set(parameters) for name, parameters in defined.items()}
+    content = json_of(folder / WORKLOADS)
+    names = {str(row.get("function")) for row in content if isinstance(row, dict)}
+    if len(names) == 1 and entry in found:
+        found[names.pop()] = found[entry]
+    return found
+
+
+def _task(
+    config: Config, rows: tuple[Row, ...], functions: list[str], folder: Path
+) -> dict[str, Any]:
+    """What the rows say of a task that has none: their extents, and no others."""
+    axes: dict[tuple[int, ...], str] = {}
+    described = [
+        _function(name, [row for row in rows if row.function == name], axes, folder)
+        for name in functions
+    ]
+    layouts = {layout_of(s).value for row in rows for s in row.tensors.values() if s is not None}
+    return {
+        "name": f"kda/{as_name(config.slug)}",
+        "summary": sentence(config.summary, config.slug),
+        "source": _source(config)[0],
+        "device": "cpu" if config.arch == "cpu" else "cuda",
+        "functions": described,
+        "domain": {
+            "axes": {
+                name: {
+                    "low": min(extents),
+                    "high": max(extents),
+                    "choices": sorted(set(extents)),
+                }
+                for extents, name in axes.items()
+            },
+            "layouts": sorted({"contiguous", *layouts}),
+        },
+        "tolerance": {"exact": True} if config.exact else None,
+        "baselines": [
+            {"kind": "local", "name": BASELINE, "primary": True, "path": f"baselines/{BASELINE}"}
+        ],
+    }
+
+
+def _function(
+    name: str, rows: list[Row], axes: dict[tuple[int, ...], str], folder: Path
+) -> dict[str, Any]:
+    where = quote(folder / WORKLOADS)
+    names = list(dict.fromkeys(argument for row in rows for argument in row.tensors))
+    outputs = [argument for argument in names if is_output(argument)]
+    if not outputs:
+        raise UsageError(
+            f"no tensor of {name} is called out: nobody has said what it writes",
+            where=where,
+            next_step="add the output to the shapes of every row, as out",
+        )
+    inputs = [argument for argument in names if argument not in outputs]
+    options = list(dict.fromkeys(option for row in rows for option in row.options))
+    return {
+        "name": name,
+        "summary": f"{name} of {as_name(folder.resolve().name)}",
+        "arguments": [_argument(argument, rows, axes, where) for argument in [*inputs, *outputs]],
+        "options": [
+            {"name": option, "choices": _distinct([r.options.get(option) for r in rows])}
+            for option in options
+        ]
+        or None,
+    }
+
+
+def is_output(name: str) -> bool:
+    """By what it is called, since their rows say it in no other way.
+
+    >>> is_output("out"), is_output("y_out"), is_output("x")
+    (True, True, False)
+    """
+    return (
+        name in {"out", "output"} or name.startswith(("out_", "output_")) or name.endswith("_out")
+    )
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    return list({(type(value), value): value for value in values}.values())
+
+
+def _argument(
+    name: str, rows: list[Row], axes: dict[tuple[int, ...], str], where: str
+) -> dict[str, Any]:
+    specs = [spec for row in rows if (spec := row.tensors.get(name)) is not None]
+    if not specs:
+        return {"name": name, "role": "input", "shape": [], "dtypes": ["float32"], "optional": True}
+    if len({len(spec.shape) for spec in specs}) > 1:
+        raise UsageError(
+            f"{name} has another number of axes from row to row",
+            where=where,
+            next_step="make them tasks of their own",
+        )
+    shape = []
+    for extents in zip(*(spec.shape for spec in specs), strict=True):
+        same = len(set(extents)) == 1
+        shape.append(extents[0] if same else axes.setdefault(extents, f"n{len(axes)}"))
+    return {
+        "name": name,
+        "role": "output" if is_output(name) else "input",
+        "shape": shape,
+        "dtypes": sorted({spec.dtype.value for spec in specs}),
+        "optional": True if len(specs) < len(rows) else None,
+    }

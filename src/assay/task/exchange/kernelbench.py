@@ -1,0 +1,314 @@
+"""KernelBench problems: a Model with its inputs becomes a task, a ModelNew a solution of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic import ConfigDict
+from pydantic import ValidationError
+
+from assay.spec.errors import UsageError
+from assay.spec.errors import quote
+from assay.task.exchange import kernelbench_text as text
+from assay.task.exchange.document import solution_text
+from assay.task.exchange.document import task_text
+from assay.task.exchange.document import workloads_text
+from assay.task.exchange.form import Form
+from assay.task.exchange.form import classes_in
+from assay.task.exchange.form import source_text
+from assay.task.exchange.imported import Imported
+from assay.task.exchange.names import name as as_name
+from assay.task.exchange.names import symbol
+from assay.task.exchange.probe import probed
+from assay.task.exchange.written import add_solution
+from assay.task.exchange.written import write_task
+from assay.task.load import load_task
+
+SEED = 20261115
+EAGER = "eager"
+ROW = "problem"
+_PROBLEM = "problem.py"
+_SUBMISSION = "submission.py"
+_ENTRY = "entry.py"
+# They build a library while they are imported, which a runner's sandbox does not let them.
+_SELF_BUILDING = re.compile(r"\b(load_inline|cpp_extension|nvcc|NVRTC|cupy)\b")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class FoundInput(_Strict):
+    name: str
+    kind: str
+    shape: list[int] | None = None
+    dtype: str | None = None
+    value: bool | int | float | str | None = None
+    low: int | None = None
+    high: int | None = None
+
+
+class FoundWeight(_Strict):
+    name: str
+    shape: list[int]
+    dtype: str
+    power: int
+
+
+class FoundOutput(_Strict):
+    shape: list[int]
+    dtype: str
+
+
+class Found(_Strict):
+    """What the probe says of a problem."""
+
+    inputs: list[FoundInput]
+    weights: list[FoundWeight]
+    outputs: list[FoundOutput]
+    remarks: list[str]
+
+
+@dataclass(frozen=True)
+class Problem:
+    source: str
+    of: str
+    """The file's name."""
+    signature: text.Signature
+    arguments: tuple[dict[str, Any], ...]
+    options: dict[str, Any]
+    remarks: tuple[str, ...]
+
+
+def import_kernelbench(path: Path, into: Path) -> Imported:
+    """A problem file, a folder of one with its solutions, or a ModelNew for a task that exists."""
+    problem, solutions = _files(path)
+    if problem is None:
+        return _add(solutions, into)
+    found = look_at(source_text(problem), problem)
+    files = _task_files(found, problem)
+    left_out: list[str] = []
+    names: list[str] = []
+    for file in solutions:
+        reason = _unfit(file)
+        if reason is None:
+            name = _solution_name(file, names)
+            made = _solution_files(found, file, name)
+            files |= {f"solutions/{name}/{relative}": content for relative, content in made.items()}
+            names.append(name)
+        else:
+            left_out.append(f"{file.name}: {reason}")
+    task = write_task(into, files)
+    return Imported(Form.KERNELBENCH, task, tuple(names), tuple(left_out), found.remarks)
+
+
+def _files(path: Path) -> tuple[Path | None, list[Path]]:
+    """The problem, and the files that hold a ModelNew; one file may be both."""
+    every = sorted(path.glob("*.py")) if path.is_dir() else [path]
+    problems = [file for file in every if "Model" in classes_in(file)]
+    solutions = [file for file in every if "ModelNew" in classes_in(file)]
+    # A solution may carry a copy of the problem for comparison; the problem's own file is one
+    # that is no solution.
+    problems = [file for file in problems if file not in solutions] or problems
+    if len(problems) > 1:
+        raise UsageError(
+            f"{len(problems)} files define a Model: {', '.join(p.name for p in problems[:4])}",
+            where=quote(path),
+            next_step="import one file at a time",
+        )
+    if not problems and not solutions:
+        raise UsageError(
+            "defines neither class Model nor class ModelNew",
+            where=quote(path),
+            next_step="a problem defines Model, get_inputs and get_init_inputs",
+        )
+    return (problems[0] if problems else None), solutions
+
+
+def _add(solutions: list[Path], into: Path) -> Imported:
+    """Solutions for a problem that was imported before."""
+    if not (into / "task.toml").is_file():
+        raise UsageError(
+            "a ModelNew without its problem",
+            where=quote(solutions[0]),
+            next_step="import the problem first, then this --into the task's folder",
+        )
+    task = load_task(into.resolve())
+    problem = into / "baselines" / EAGER / _PROBLEM
+    if not problem.is_file():
+        raise UsageError(
+            "no task that was imported from KernelBench", where=quote(into), next_step="see --into"
+        )
+    found = look_at(source_text(problem), problem, function=task.task.functions[0].name)
+    names: list[str] = []
+    for file in solutions:
+        reason = _unfit(file)
+        if reason is not None:
+            raise UsageError(reason, where=quote(file))
+        name = _solution_name(file, names)
+        add_solution(task, name, _solution_files(found, file, name))
+        names.append(name)
+    return Imported(Form.KERNELBENCH, load_task(into), tuple(names), (), found.remarks)
+
+
+def _unfit(file: Path) -> str | None:
+    match = _SELF_BUILDING.search(source_text(file))
+    if match is None:
+        return None
+    return (
+        f"it builds its own library ({match[1]}), which a runner may not: make it a CUDA solution"
+    )
+
+
+def _solution_name(file: Path, taken: list[str]) -> str:
+    return as_name(file.stem, taken)
+
+
+def look_at(source: str, path: Path, function: str | None = None) -> Problem:
+    """The problem as it was found by running it, in names of ours."""
+    where = quote(path)
+    answer = probed("kernelbench_probe", {_PROBLEM: source}, {"problem": _PROBLEM}, where)
+    try:
+        found = Found.model_validate(answer)
+    except ValidationError:
+        raise UsageError("it could not be described", where=where) from None
+    function = function or symbol(re.sub(r"^\d+_", "", path.stem).lower(), text.OURS)
+    taken = {function, *text.OURS}
+    names: list[str] = []
+    for item in found.inputs:
+        names.append(symbol(item.name, taken))
+        taken.add(names[-1])
+    weights = []
+    for weight in found.weights:
+        argument = symbol(weight.name, taken)
+        taken.add(argument)
+        shape = tuple(weight.shape)
+        weights.append(text.Weight(argument, weight.name, shape, weight.dtype, weight.power))
+    outputs = ["y"] if len(found.outputs) == 1 else [f"y{n}" for n in range(len(found.outputs))]
+    outputs = [symbol(output, taken) for output in outputs]
+    kinds = {name: item.kind for name, item in zip(names, found.inputs, strict=True)}
+    tensors = tuple(name for name in names if kinds[name] == "tensor")
+    if not tensors and not weights:
+        raise UsageError("it has no tensor as an input", where=where)
+    signature = text.Signature(
+        function=function,
+        tensors=tensors,
+        weights=tuple(weights),
+        options=tuple(name for name in names if kinds[name] == "scalar"),
+        call=tuple("None" if kinds[name] == "none" else name for name in names),
+        outputs=len(outputs),
+        seed=SEED,
+    )
+    return Problem(
+        source=source,
+        of=path.name,
+        signature=signature,
+        arguments=(
+            *(
+                _input(name, item)
+                for name, item in zip(names, found.inputs, strict=True)
+                if item.kind == "tensor"
+            ),
+            *(_weight(weight) for weight in weights),
+            *(
+                {"name": n, "role": "output", "shape": o.shape, "dtypes": [o.dtype]}
+                for n, o in zip(outputs, found.outputs, strict=True)
+            ),
+        ),
+        options={
+            name: item.value
+            for name, item in zip(names, found.inputs, strict=True)
+            if item.kind == "scalar"
+        },
+        remarks=tuple(map(quote, found.remarks)),
+    )
+
+
+def _input(name: str, item: FoundInput) -> dict[str, Any]:
+    argument = {"name": name, "role": "input", "shape": item.shape, "dtypes": [item.dtype]}
+    if item.low is not None and item.high is not None:
+        argument["integers"] = [item.low, item.high + 1]
+    return argument
+
+
+def _weight(weight: text.Weight) -> dict[str, Any]:
+    return {
+        "name": weight.argument,
+        "role": "input",
+        "shape": list(weight.shape),
+        "dtypes": [weight.dtype],
+        "constant": True,
+    }
+
+
+def _task_files(problem: Problem, path: Path) -> dict[str, str]:
+    where = quote(path)
+    signature = problem.signature
+    of = as_name(path.name)
+    function = {
+        "name": signature.function,
+        "summary": f"the Model of {of}",
+        "arguments": list(problem.arguments),
+        "options": [{"name": n, "choices": [v]} for n, v in problem.options.items()] or None,
+    }
+    task: dict[str, Any] = {
+        "name": f"kernelbench/{as_name(path.stem)}",
+        "summary": f"the Model of {of}",
+        "source": f"imported from the KernelBench problem {of}",
+        "functions": [function],
+        "domain": {"axes": {}},
+        "contract": {"prepare": True} if signature.weights else None,
+        "baselines": [
+            {"kind": "local", "name": EAGER, "primary": True, "path": f"baselines/{EAGER}"}
+        ],
+    }
+    row = {
+        "id": ROW,
+        "function": signature.function,
+        "tensors": {
+            a["name"]: {"shape": a["shape"], "dtype": a["dtypes"][0]} for a in problem.arguments
+        },
+        "options": problem.options,
+    }
+    baseline = {
+        f"baselines/{EAGER}/solution.toml": solution_text(
+            _solution(EAGER, "torch", signature, (_ENTRY, _PROBLEM)), where
+        ),
+        f"baselines/{EAGER}/{_ENTRY}": text.baseline_text(signature),
+        f"baselines/{EAGER}/{_PROBLEM}": problem.source,
+    }
+    return {
+        "task.toml": task_text(task, where),
+        "workloads.json": workloads_text([row], [f"get_inputs of {of}"], where),
+        "reference.py": text.reference_text(signature, problem.source, of),
+        **baseline,
+    }
+
+
+def _solution_files(problem: Problem, path: Path, name: str) -> dict[str, str]:
+    source = source_text(path)
+    language = "triton" if re.search(r"^\s*(import|from)\s+triton\b", source, re.M) else "torch"
+    content = _solution(name, language, problem.signature, (_ENTRY, _PROBLEM, _SUBMISSION))
+    return {
+        "solution.toml": solution_text(content, quote(path)),
+        _ENTRY: text.solution_text(problem.signature),
+        _PROBLEM: problem.source,
+        _SUBMISSION: source,
+    }
+
+
+def _solution(
+    name: str, language: str, signature: text.Signature, sources: tuple[str, ...]
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "language": language,
+        "sources": list(sources),
+        "entry": _ENTRY,
+        "convention": "returns",
+        "prepare": "prepare" if signature.weights else None,
+    }

@@ -1,0 +1,1 @@
+"""In place of a loop that loads every group of kernels."""

@@ -1,0 +1,1 @@
+"""In place of the server's helpers, all under one name."""

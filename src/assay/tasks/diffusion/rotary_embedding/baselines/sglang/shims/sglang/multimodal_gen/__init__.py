@@ -1,0 +1,1 @@
+"""In place of the diffusion server's own start."""
