@@ -177,9 +177,10 @@ def test_a_kernel_that_is_missing_although_the_contract_holds_is_told_so() -> No
         judged(case(contender(PLAIN), pinned(kernels=["aten::mul", "gone_kernel"])))
 
 
-def test_a_lock_without_kernels_is_labelled() -> None:
+def test_a_lock_without_kernels_is_labelled_and_what_was_seen_is_there_to_write_one_from() -> None:
     verdict = judged(case(contender(PLAIN), pinned()))
     assert "kernels of the baseline not known" in verdict.labels
+    assert "aten::mul" in verdict.authenticity[0].rows[0].kernels
 
 
 def test_a_lock_made_for_a_gpu_is_not_held_against_a_cpu() -> None:

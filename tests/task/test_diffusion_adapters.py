@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import torch
 
+from assay.task import load_task
 from assay.task.address import SHIPPED
+from assay.task.snapshot.stored import read_lock
 
 OPS = "sglang.kernels.ops.diffusion"
 NAMES = ("qknorm_rope", "norm_infer", "rotary_embedding", "group_norm_silu")
@@ -275,3 +277,58 @@ def test_the_platform_is_cuda_where_torch_has_one(monkeypatch: pytest.MonkeyPatc
     assert not current.is_cuda()
     others = ("is_hip", "is_npu", "is_mps", "is_musa", "is_xpu")
     assert not any(getattr(current, other)() for other in others)
+
+
+# -- the locks
+
+KERNELS = {
+    "fused_inplace_qknorm_rope": ("*fused_qknorm_rope_*",),
+    "norm_infer": ("_norm_infer_kernel",),
+    "triton_one_pass_rms_norm": ("_rms_norm_tiled_onepass",),
+    "apply_rotary_embedding": ("_rotary_embedding_kernel",),
+    "apply_ltx2_split_rotary_emb": ("_ltx2_split_rotary_kernel",),
+    "triton_group_norm_silu": ("_group_norm_*",),
+    "apply_group_norm_silu": ("_group_norm_*",),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lock_names_an_entry_and_its_kernels_for_every_function(name: str) -> None:
+    lock = read_lock(folder(name))
+    assert (lock.package, lock.version) == ("sglang", "0.5.23")
+    functions = load_task(f"diffusion/{name}").task.functions
+    assert set(lock.entries) == {function.name for function in functions}
+    for function, entry in lock.entries.items():
+        module, _, attribute = entry.entry.partition(":")
+        assert module.startswith(f"{OPS}.")
+        assert attribute == function
+        assert entry.kernels == KERNELS[function]
+        assert f"{module.replace('.', '/')}.py" in {file.path for file in lock.files}
+    assert {file.path.partition("/")[0] for file in lock.files} == {"sglang"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lock_holds_the_shims_that_are_there(name: str) -> None:
+    lock = read_lock(folder(name))
+    shims = folder(name) / "shims"
+    there = {
+        path.relative_to(shims).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in shims.rglob("*.py")
+    }
+    assert {shim.file.path: shim.file.sha256 for shim in lock.shims} == there
+    assert all(len((shims / path).read_text().splitlines()) <= 50 for path in there)
+
+
+def test_the_silent_eager_path_is_ruled_out_by_contract() -> None:
+    lock = read_lock(folder("group_norm_silu"))
+    assert lock.contract.gradients is False
+    assert lock.note is not None
+    assert "gradients enabled" in lock.note
+
+
+def test_kernels_that_are_compiled_at_a_call_go_to_the_runners_cache() -> None:
+    lock = read_lock(folder("qknorm_rope"))
+    assert lock.environment["SGLANG_JIT_CACHE_DIR"] == "{cache}/sglang"
+    assert {text.partition("==")[0] for text in lock.requires} >= {"apache-tvm-ffi", "ninja"}
+    native = [file.path for file in lock.files if file.path.endswith((".cuh", ".h"))]
+    assert "sglang/kernels/jit/csrc/diffusion/qknorm_rope.cuh" in native

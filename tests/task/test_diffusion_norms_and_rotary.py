@@ -266,7 +266,12 @@ def test_compiled_is_eager_compiled(name: str) -> None:
         baseline: find_solution(TASKS[name], baseline).sources[f"{name}.py"].decode()
         for baseline in ("eager", "compiled")
     }
-    assert functions_of(sources["eager"]) == functions_of(sources["compiled"])
+    eager, compiled = (functions_of(source) for source in sources.values())
+    if name == "rotary_embedding":  # of this one the compiler would leave out a rounding
+        assert eager.pop("apply_ltx2_split_rotary_emb")
+        assert compiled.pop("apply_ltx2_split_rotary_emb")
+        assert '"emulate_precision_casts": True' in sources["compiled"]
+    assert eager == compiled
     text = sources["compiled"]
     assert "torch.compile(dynamic=False)" in text
     assert "fail_on_recompile_limit_hit = True" in text
@@ -279,12 +284,12 @@ def test_compiled_is_eager_compiled(name: str) -> None:
     assert {f.name for f in TASKS[name].task.functions} - aliases == set(decorated)
 
 
-def functions_of(source: str) -> list[str]:
+def functions_of(source: str) -> dict[str, str]:
     """The definitions of a module, without decorators."""
     found = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     for node in found:
         node.decorator_list = []
-    return [ast.unparse(node) for node in found]
+    return {node.name: ast.unparse(node) for node in found}
 
 
 # -- the tasks can fail

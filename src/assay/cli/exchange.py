@@ -15,6 +15,7 @@ from assay.spec.errors import UsageError
 from assay.spec.errors import quote
 from assay.task import load_task
 from assay.task.exchange.form import Form
+from assay.task.exchange.names import one_line
 
 
 def import_task(
@@ -40,9 +41,9 @@ def import_task(
     for name in made.solutions:
         print(f"solution  {name}")
     for line in made.left_out:
-        print(f"left out  {line}")
+        print(f"left out  {one_line(line)}")
     for line in made.remarks:
-        print(f"remark    {line}")
+        print(f"remark    {one_line(line)}")
 
 
 def export_task(
@@ -69,7 +70,7 @@ def export_task(
         return
     print(f"{form}: {made.rows} rows in {quote(folder)}, solution {made.solution or 'none'}")
     for line in made.left_out:
-        print(f"left out  {line}")
+        print(f"left out  {one_line(line)}")
 
 
 def export_ledger(
@@ -94,4 +95,4 @@ def export_ledger(
         return
     print(f"{report.traces} traces in {quote(traces)}")
     for line in report.left_out:
-        print(f"left out  {line}")
+        print(f"left out  {one_line(line)}")

@@ -155,15 +155,16 @@ class Authentic:
     # -- kernels
 
     def _watch(self, side: Side, pinned: _Pinned, device: RunnerDevice, program: Program) -> None:
-        known = [row for row in self._case.rows if pinned.patterns(row.function)]
-        if len(known) < len(self._case.rows):
+        known = [bool(pinned.patterns(row.function)) for row in self._case.rows]
+        if not all(known):
             self.labels.append(f"kernels of the {side} not known")
-        if not known:
-            return
         if not self._can_be_seen(device.target, pinned):
-            self.labels.append(f"kernels of the {side} cannot be seen on the {device.target.kind}")
+            if any(known):
+                kind = device.target.kind
+                self.labels.append(f"kernels of the {side} cannot be seen on the {kind}")
             return
-        self._watch_rows(pinned, device, program, known)
+        # Where none are known too: what was seen is what a lock is to be written from.
+        self._watch_rows(pinned, device, program, self._case.rows)
         reasons = dict.fromkeys(row.unseen for row in pinned.rows if row.unseen is not None)
         self.labels += [f"kernels of the {side} not seen: {reason}" for reason in reasons]
         if device.defences.pinned_kernels:
@@ -199,7 +200,7 @@ class Authentic:
             for row in rows:
                 found = matched(patterns, row.kernels)
                 missing -= found
-                if not found and row.unseen is None:
+                if patterns and not found and row.unseen is None:
                     raise self._another_path(pinned, row, patterns)
             if missing and all(row.unseen is None for row in rows):
                 raise self._another_path(pinned, rows[0], [p for p in patterns if p in missing])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field
@@ -13,9 +14,13 @@ from assay.judge.bundle import SOLUTION_FILE
 from assay.judge.bundle import TASK
 from assay.judge.bundle import TASK_FILES
 from assay.spec.binding import check_rows
+from assay.spec.documents import parse_document
 from assay.spec.documents import read_document_bytes
 from assay.spec.environment import Provenance
 from assay.spec.errors import AssayError
+from assay.spec.lock import LOCK_FILE
+from assay.spec.lock import SHIMS
+from assay.spec.lock import BaselineLock
 from assay.spec.noun import sha256_hex
 from assay.spec.solution import SealedSolution
 from assay.spec.solution import Solution
@@ -86,11 +91,30 @@ def _read_solution(
     except AssayError as error:
         reading.problems.append(str(error))
         return
-    files = _sealed(entries, folder, solution.sources, reading)
+    locked = f"{folder}/{LOCK_FILE}" in entries
+    names = (*solution.sources, LOCK_FILE) if locked else solution.sources
+    files = _sealed(entries, folder, names, reading)
     if files is None:
         return
+    if locked:
+        _read_shims(entries, folder, reading)
     if SealedSolution(solution=solution, files=files).content_hash != wanted:
         reading.problems.append(f"{folder}: not the solution {wanted[:12]} that was judged")
+
+
+def _read_shims(entries: Mapping[str, bytes], folder: str, reading: SourceReading) -> None:
+    """Of a baseline out of a wheel: what stands in for some of the wheel's files, by the lock."""
+    path = f"{folder}/{LOCK_FILE}"
+    try:
+        lock = parse_document(json.loads(entries[path]), BaselineLock, path)
+    except (AssayError, ValueError, RecursionError) as error:
+        reading.problems.append(f"{path}: {error}")
+        return
+    names = {shim.file: f"{SHIMS}/{shim.file.path}" for shim in lock.shims}
+    found = _sealed(entries, folder, tuple(names.values()), reading) or ()
+    for (locked, name), file in zip(names.items(), found, strict=False):
+        if (file.sha256, file.bytes) != (locked.sha256, locked.bytes):
+            reading.problems.append(f"{folder}/{name}: not the file that the lock names")
 
 
 def _sealed(

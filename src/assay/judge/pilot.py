@@ -10,7 +10,7 @@ from assay.device._base import HOST_PACED
 from assay.spec.lane import Lane
 from assay.spec.lane import LaneTraits
 
-_READINGS = 3
+_READINGS = 2
 _SECONDS = 0.005
 
 

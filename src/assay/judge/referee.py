@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import replace
@@ -218,15 +219,18 @@ class Referee:
     ) -> RowVerdict | None:
         first_row = self._case.rows[0].id
         with ExitStack() as stack:
+            begun = device.begin(baseline), device.begin(candidate)
             try:
-                running_baseline = stack.enter_context(device.start(baseline))
+                running_baseline = stack.enter_context(begun[0]())
             except ProcessFailure as failure:
+                with suppress(ProcessFailure):
+                    begun[1]().stop()
                 raise UsageError(
                     f"the baseline does not load: {failure}", where=self._case.task.name
                 ) from None
             self._note_isolation(running_baseline)
             try:
-                running = stack.enter_context(device.start(candidate))
+                running = stack.enter_context(begun[1]())
             except ProcessFailure as failure:
                 return failed(first_row, failure)
             self._lookout.look(running_baseline, running)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from assay.judge.bundle import SOLUTION_FILE
@@ -23,18 +25,20 @@ from assay.ledger.line import parse_line
 from assay.ledger.segment import refuse
 from assay.ledger.storage import refusal_explained
 from assay.ledger.storage import write_new
-from assay.spec.baseline import LocalBaseline
+from assay.spec.baseline import ReferenceBaseline
 from assay.spec.documents import parse_document
 from assay.spec.environment import Provenance
 from assay.spec.errors import EvidenceError
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
+from assay.spec.lock import SHIMS
 from assay.spec.rules import DEFAULT_RULES
 from assay.spec.rules import Rules
 from assay.task.files import read_inside
 from assay.task.freeze import LARGEST_DEFINING_FILE
 from assay.task.load import LoadedSolution
 from assay.task.load import TaskFolder
+from assay.task.load import load_baseline
 from assay.task.load import load_solution
 from assay.task.load import load_task
 
@@ -157,10 +161,10 @@ def _defining(task: TaskFolder, name: str) -> bytes:
 def _solution(
     side: str, wanted: str, task: TaskFolder, folders: Sequence[Path]
 ) -> Mapping[str, bytes]:
-    for folder in (*folders, *_own_folders(task)):
-        loaded = _loaded(folder)
+    for load in _known(task, folders):
+        loaded = _loaded(load)
         if loaded is not None and loaded.content_hash == wanted:
-            return {SOLUTION_FILE: read_inside(folder, SOLUTION_FILE), **loaded.sources}
+            return {SOLUTION_FILE: read_inside(loaded.folder, SOLUTION_FILE), **_own(loaded)}
     raise UsageError(
         f"the sources of the {side} that was judged, {wanted[:12]}, are not here: "
         "changed since, or elsewhere",
@@ -169,18 +173,32 @@ def _solution(
     )
 
 
-def _own_folders(task: TaskFolder) -> Iterator[Path]:
+def _own(loaded: LoadedSolution) -> dict[str, bytes]:
+    """All sources but those out of a wheel: these are not ours to pass on, and the lock says which
+    they are."""
+    if loaded.lock is None:
+        return dict(loaded.sources)
+    shims = {shim.file.path for shim in loaded.lock.shims}
+    return {
+        **{file.path: loaded.sources[file.path] for file in loaded.sealed.files},
+        **{f"{SHIMS}/{path}": loaded.sources[path] for path in shims},
+    }
+
+
+def _known(task: TaskFolder, folders: Sequence[Path]) -> Iterator[Callable[[], LoadedSolution]]:
+    for folder in folders:
+        yield partial(load_solution, folder)
     for baseline in task.task.baselines:
-        if isinstance(baseline, LocalBaseline):
-            yield task.path / baseline.path
+        if not isinstance(baseline, ReferenceBaseline):
+            yield partial(load_baseline, task, baseline.name)
     for name in task.solution_names:
-        yield task.path / "solutions" / name
+        yield partial(load_solution, task.path / "solutions" / name)
 
 
-def _loaded(folder: Path) -> LoadedSolution | None:
+def _loaded(load: Callable[[], LoadedSolution]) -> LoadedSolution | None:
     """A solution that cannot be read is not the one that was judged."""
     try:
-        return load_solution(folder)
+        return load()
     except UsageError:
         return None
 

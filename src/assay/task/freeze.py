@@ -8,11 +8,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.spec.baseline import LocalBaseline
+from assay.spec.baseline import ReferenceBaseline
 from assay.spec.documents import read_document
 from assay.spec.errors import StorageError
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
+from assay.spec.lock import SNAPSHOT
 from assay.spec.noun import Document
 from assay.spec.noun import TaskName
 from assay.spec.source import SourceFile
@@ -96,10 +97,11 @@ def freeze_state(folder: Path, task: Task) -> FreezeState:
 
 
 def defining_files(folder: Path, task: Task) -> tuple[SourceFile, ...]:
-    """Definition, rows, reference, and all files of the local baselines; not the solutions."""
+    """Definition, rows, reference, and all files of the baselines but a wheel's own, which their
+    lock names; not the solutions."""
     names = list(DEFINING_FILES)
     for baseline in task.baselines:
-        if isinstance(baseline, LocalBaseline):
+        if not isinstance(baseline, ReferenceBaseline):
             names += _files_below(folder, baseline.path)
     return tuple(seal(name, read_inside(folder, name, LARGEST_DEFINING_FILE)) for name in names)
 
@@ -109,5 +111,6 @@ def _files_below(folder: Path, relative: str) -> list[str]:
     if not root.is_dir():
         raise UsageError("the baseline's folder is missing", where=quote(root))
     paths = (path for path in root.rglob("*") if not path.is_dir())
-    names = (path.relative_to(folder).as_posix() for path in paths)
-    return sorted(name for name in names if "__pycache__" not in name.split("/"))
+    names = (path.relative_to(root).as_posix() for path in paths)
+    kept = (name for name in names if "__pycache__" not in name.split("/"))
+    return sorted(f"{relative}/{name}" for name in kept if not name.startswith(f"{SNAPSHOT}/"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,17 +19,20 @@ from assay.judge.bundle_verify import open_bundle
 from assay.judge.case import Case
 from assay.judge.referee import Referee
 from assay.judge.referee import Report
+from assay.spec.baseline import WheelBaseline
 from assay.spec.environment import Provenance
 from assay.spec.errors import ExitStatus
-from assay.spec.errors import UnavailableError
-from assay.spec.errors import quote
+from assay.spec.errors import UsageError
 from assay.spec.lane import Lane
+from assay.spec.lock import LOCK_FILE
 from assay.spec.noun import Noun
 from assay.spec.rules import DEFAULT_BUDGET
 from assay.spec.rules import Budget
 from assay.spec.status import Status
 from assay.spec.verdict import TaskVerdict
 from assay.task.judging import make_case
+from assay.task.load import LoadedSolution
+from assay.task.load import load_baseline
 from assay.task.load import load_solution
 from assay.task.load import load_task
 
@@ -95,14 +99,16 @@ def agreement(claimed: Status, found: Status) -> Agreement:
 def replay(path: Path, *, budget: Budget = DEFAULT_BUDGET, report: Report | None = None) -> Replay:
     """Judge a bundle's candidate against its baseline again, by its own rules and lanes."""
     bundle = open_bundle(path)
-    if bundle.provenance.device.kind != "cpu":
-        raise UnavailableError(
-            f"judged on {quote(bundle.provenance.device.kind)}, which cannot be judged on here yet",
-            where=quote(path),
-        )
     case = _case(bundle)
     lanes = tuple(dict.fromkeys([Lane.THROUGHPUT, *(row.lane for row in bundle.claim.rows)]))
-    judged = Referee(case, rules=bundle.rules, budget=budget, lanes=lanes, report=report).judge()
+    judged = Referee(
+        case,
+        rules=bundle.rules,
+        budget=budget,
+        lanes=lanes,
+        device=bundle.provenance.device.kind,
+        report=report,
+    ).judge()
     return Replay(
         agreement=agreement(bundle.claim.verdict, judged.verdict.verdict),
         claimed=bundle.claim,
@@ -133,10 +139,29 @@ def _case(bundle: OpenBundle) -> Case:
         _unpack(bundle.entries, folder)
         task = load_task(folder / TASK)
         candidate = load_solution(folder / CANDIDATE, task.task)
-        rival = load_solution(folder / BASELINE)
+        rival = _rival(folder / BASELINE, bundle.provenance)
         case = make_case(task, candidate, rival, unadmitted=True)
     # The admission is not in the bundle, so the claim's word on it stands.
     return replace(case, labels=tuple(set(case.labels) & set(bundle.claim.labels)))
+
+
+def _rival(folder: Path, provenance: Provenance) -> LoadedSolution:
+    """The baseline. The files of one out of a wheel are not in a bundle: they are taken from this
+    host's own copy of the task, if that has the very same lock."""
+    if not (folder / LOCK_FILE).is_file():
+        return load_solution(folder)
+    with suppress(UsageError):
+        task = load_task(provenance.task)
+        for baseline in task.task.baselines:
+            if isinstance(baseline, WheelBaseline):
+                loaded = load_baseline(task, baseline.name)
+                if loaded.content_hash == provenance.baseline_hash:
+                    return loaded
+    raise UsageError(
+        "the baseline's files are out of a wheel, which no bundle holds, and not here",
+        where=provenance.task,
+        next_step=f"assay task snapshot {provenance.task}, of the version that was judged",
+    )
 
 
 def _unpack(entries: Mapping[str, bytes], folder: Path) -> None:

@@ -201,3 +201,21 @@ def test_artefacts_that_are_none_are_left_out(device: CpuDevice) -> None:
         strange = {"files": {"a": "00"}, "times": {"a": "soon"}}
         process.runner.ask = lambda *_: strange  # type: ignore[method-assign]
         assert process.artefacts() == {"a": Artefact(b"\0", 0)}
+
+
+def folder_of(device: CpuDevice) -> str:
+    with device.start(of_package("def twice(x, y, bias):\n    y.fill_(1)\n")) as process:
+        module = loaded_modules(process, ["standin"])[0]
+    assert module.file is not None
+    assert module.inside is not None
+    return module.file.removesuffix(module.inside)
+
+
+def test_a_folder_is_called_the_same_wherever_it_is_the_runners_own(device: CpuDevice) -> None:
+    require("namespaces", "private_folders")
+    assert folder_of(device) == folder_of(device) == "/tmp/assay-runner-own/"
+
+
+def test_in_a_folder_for_everybody_each_runner_has_one_of_its_own() -> None:
+    with CpuDevice(isolate=False) as shared:
+        assert folder_of(shared) != folder_of(shared)

@@ -198,7 +198,7 @@ def test_a_model_new_becomes_a_solution_of_the_task(tmp_path: Path) -> None:
     made = import_from(folder, tmp_path / "task")
     assert made.solutions == ("new",)
     assert made.left_out == (
-        "c.py: it builds its own library (cpp_extension), which a runner may not: "
+        "c.py: it builds its own library (cpp_extension), whose flags nobody sees: "
         "make it a CUDA solution",
     )
     assert examined(tmp_path / "task", "new") is None

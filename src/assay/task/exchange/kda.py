@@ -119,7 +119,7 @@ def _rows(folder: Path, config: Config, known: Task | None, remarks: list[str]) 
         taken = allowed.get(row["function"], set(row["options"]))
         for name in [name for name in row["options"] if name not in taken]:
             del row["options"][name]
-            remark = f"{name} of the rows is no parameter of {row['function']}, and left out"
+            remark = f"{quote(name)} is no parameter of {quote(row['function'])}, and left out"
             if remark not in remarks:
                 remarks.append(remark)
         if known is None:

@@ -52,7 +52,7 @@ def part_files(
         "convention": "destination" if destination else "returns",
     }
     if "tvm_ffi" in text or "load_inline" in text:
-        raise UsageError("it builds its own library, which a runner may not", where=where)
+        raise UsageError("it builds its own library, whose flags nobody sees", where=where)
     lines = "\n".join(f"{ours} = _submission.{theirs}" for ours, theirs in wanted.items())
     adapter = embedded.headed(
         '"""The task\'s functions by the names that its rows have."""\n\n'

@@ -8,6 +8,7 @@ from typing import Any
 from assay.spec.binding import layout_of
 from assay.spec.domain import Layout
 from assay.spec.errors import UsageError
+from assay.spec.errors import quote
 from assay.spec.workload import Row
 from assay.spec.workload import TensorSpec
 
@@ -55,12 +56,12 @@ def read(content: object, index: int) -> dict[str, Any]:
     """A row of theirs in our words, its options being all the scalars that it has."""
     if not isinstance(content, Mapping) or not isinstance(content.get("id"), str):
         raise UsageError(f"row {index} has no id")
-    what = f"row {content['id']}"
+    what = f"row {quote(content['id'])}"
     shapes = content.get("shapes")
     if not isinstance(shapes, Mapping) or not isinstance(content.get("function"), str):
         raise UsageError(f"{what} has no function or no shapes")
     tensors = {
-        name: _spec(content, shapes, name, what)
+        name: _spec(content, shapes, str(name), what)
         for name, value in shapes.items()
         if not isinstance(value, int)  # the extent of an axis, that layouts refer to
     }
@@ -86,25 +87,25 @@ def read(content: object, index: int) -> dict[str, Any]:
 def _spec(
     row: Mapping[str, Any], shapes: Mapping[str, Any], name: str, what: str
 ) -> dict[str, Any] | None:
-    value = shapes[name]
+    value, what = shapes[name], f"{what}: {quote(name)}"
     if value is None:
         return None
     if isinstance(value, list):
         value = {"shape": value}
     if not isinstance(value, Mapping):
-        raise UsageError(f"{what}: {name} is neither a shape nor a table")
+        raise UsageError(f"{what} is neither a shape nor a table")
     layout = value.get("layout", "contiguous")
     shape = value.get("shape")
     if shape is None:
-        shape = _by_letters(str(layout), shapes, f"{what}: {name}")
+        shape = _by_letters(str(layout), shapes, what)
     elif layout != "contiguous" and "stride" not in value:
         raise UsageError(
-            f"{what}: the layout {layout} of {name} is known to its own program alone",
+            f"{what} has the layout {quote(layout)}, which its own program alone knows",
             next_step="write its stride",
         )
     dtype = value.get("dtype", row.get("dtype"))
     if dtype is None:
-        raise UsageError(f"{what}: {name} has no dtype")
+        raise UsageError(f"{what} has no dtype")
     spec = {"shape": shape, "dtype": dtype}
     for theirs, ours in (("stride", "strides"), ("offset", "offset")):
         if theirs in value:
@@ -119,7 +120,7 @@ def _by_letters(layout: str, shapes: Mapping[str, Any], what: str) -> list[int]:
         extent = int(letter) if letter.isdigit() else shapes.get(letter)
         if not isinstance(extent, int):
             raise UsageError(
-                f"{what} has the layout {layout}, and the row says nothing of {letter}"
+                f"{what} has the layout {quote(layout)}, and the row has no {quote(letter)}"
             )
         extents.append(extent)
     return extents

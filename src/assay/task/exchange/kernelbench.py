@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel
-from pydantic import ConfigDict
-from pydantic import ValidationError
 
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
@@ -21,67 +16,20 @@ from assay.task.exchange.form import Form
 from assay.task.exchange.form import classes_in
 from assay.task.exchange.form import source_text
 from assay.task.exchange.imported import Imported
+from assay.task.exchange.kernelbench_found import PROBLEM_FILE
+from assay.task.exchange.kernelbench_found import Problem
+from assay.task.exchange.kernelbench_found import look_at
 from assay.task.exchange.names import name as as_name
-from assay.task.exchange.names import symbol
-from assay.task.exchange.probe import probed
 from assay.task.exchange.written import add_solution
 from assay.task.exchange.written import write_task
 from assay.task.load import load_task
 
-SEED = 20261115
 EAGER = "eager"
 ROW = "problem"
-_PROBLEM = "problem.py"
 _SUBMISSION = "submission.py"
 _ENTRY = "entry.py"
-# They build a library while they are imported, which a runner's sandbox does not let them.
+# They build a library while they are imported, with flags that no rule of the judge sees.
 _SELF_BUILDING = re.compile(r"\b(load_inline|cpp_extension|nvcc|NVRTC|cupy)\b")
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class FoundInput(_Strict):
-    name: str
-    kind: str
-    shape: list[int] | None = None
-    dtype: str | None = None
-    value: bool | int | float | str | None = None
-    low: int | None = None
-    high: int | None = None
-
-
-class FoundWeight(_Strict):
-    name: str
-    shape: list[int]
-    dtype: str
-    power: int
-
-
-class FoundOutput(_Strict):
-    shape: list[int]
-    dtype: str
-
-
-class Found(_Strict):
-    """What the probe says of a problem."""
-
-    inputs: list[FoundInput]
-    weights: list[FoundWeight]
-    outputs: list[FoundOutput]
-    remarks: list[str]
-
-
-@dataclass(frozen=True)
-class Problem:
-    source: str
-    of: str
-    """The file's name."""
-    signature: text.Signature
-    arguments: tuple[dict[str, Any], ...]
-    options: dict[str, Any]
-    remarks: tuple[str, ...]
 
 
 def import_kernelbench(path: Path, into: Path) -> Imported:
@@ -138,7 +86,7 @@ def _add(solutions: list[Path], into: Path) -> Imported:
             next_step="import the problem first, then this --into the task's folder",
         )
     task = load_task(into.resolve())
-    problem = into / "baselines" / EAGER / _PROBLEM
+    problem = into / "baselines" / EAGER / PROBLEM_FILE
     if not problem.is_file():
         raise UsageError(
             "no task that was imported from KernelBench", where=quote(into), next_step="see --into"
@@ -160,89 +108,12 @@ def _unfit(file: Path) -> str | None:
     if match is None:
         return None
     return (
-        f"it builds its own library ({match[1]}), which a runner may not: make it a CUDA solution"
+        f"it builds its own library ({match[1]}), whose flags nobody sees: make it a CUDA solution"
     )
 
 
 def _solution_name(file: Path, taken: list[str]) -> str:
     return as_name(file.stem, taken)
-
-
-def look_at(source: str, path: Path, function: str | None = None) -> Problem:
-    """The problem as it was found by running it, in names of ours."""
-    where = quote(path)
-    answer = probed("kernelbench_probe", {_PROBLEM: source}, {"problem": _PROBLEM}, where)
-    try:
-        found = Found.model_validate(answer)
-    except ValidationError:
-        raise UsageError("it could not be described", where=where) from None
-    function = function or symbol(re.sub(r"^\d+_", "", path.stem).lower(), text.OURS)
-    taken = {function, *text.OURS}
-    names: list[str] = []
-    for item in found.inputs:
-        names.append(symbol(item.name, taken))
-        taken.add(names[-1])
-    weights = []
-    for weight in found.weights:
-        argument = symbol(weight.name, taken)
-        taken.add(argument)
-        shape = tuple(weight.shape)
-        weights.append(text.Weight(argument, weight.name, shape, weight.dtype, weight.power))
-    outputs = ["y"] if len(found.outputs) == 1 else [f"y{n}" for n in range(len(found.outputs))]
-    outputs = [symbol(output, taken) for output in outputs]
-    kinds = {name: item.kind for name, item in zip(names, found.inputs, strict=True)}
-    tensors = tuple(name for name in names if kinds[name] == "tensor")
-    if not tensors and not weights:
-        raise UsageError("it has no tensor as an input", where=where)
-    signature = text.Signature(
-        function=function,
-        tensors=tensors,
-        weights=tuple(weights),
-        options=tuple(name for name in names if kinds[name] == "scalar"),
-        call=tuple("None" if kinds[name] == "none" else name for name in names),
-        outputs=len(outputs),
-        seed=SEED,
-    )
-    return Problem(
-        source=source,
-        of=path.name,
-        signature=signature,
-        arguments=(
-            *(
-                _input(name, item)
-                for name, item in zip(names, found.inputs, strict=True)
-                if item.kind == "tensor"
-            ),
-            *(_weight(weight) for weight in weights),
-            *(
-                {"name": n, "role": "output", "shape": o.shape, "dtypes": [o.dtype]}
-                for n, o in zip(outputs, found.outputs, strict=True)
-            ),
-        ),
-        options={
-            name: item.value
-            for name, item in zip(names, found.inputs, strict=True)
-            if item.kind == "scalar"
-        },
-        remarks=tuple(map(quote, found.remarks)),
-    )
-
-
-def _input(name: str, item: FoundInput) -> dict[str, Any]:
-    argument = {"name": name, "role": "input", "shape": item.shape, "dtypes": [item.dtype]}
-    if item.low is not None and item.high is not None:
-        argument["integers"] = [item.low, item.high + 1]
-    return argument
-
-
-def _weight(weight: text.Weight) -> dict[str, Any]:
-    return {
-        "name": weight.argument,
-        "role": "input",
-        "shape": list(weight.shape),
-        "dtypes": [weight.dtype],
-        "constant": True,
-    }
 
 
 def _task_files(problem: Problem, path: Path) -> dict[str, str]:
@@ -276,10 +147,10 @@ def _task_files(problem: Problem, path: Path) -> dict[str, str]:
     }
     baseline = {
         f"baselines/{EAGER}/solution.toml": solution_text(
-            _solution(EAGER, "torch", signature, (_ENTRY, _PROBLEM)), where
+            _solution(EAGER, "torch", signature, (_ENTRY, PROBLEM_FILE)), where
         ),
         f"baselines/{EAGER}/{_ENTRY}": text.baseline_text(signature),
-        f"baselines/{EAGER}/{_PROBLEM}": problem.source,
+        f"baselines/{EAGER}/{PROBLEM_FILE}": problem.source,
     }
     return {
         "task.toml": task_text(task, where),
@@ -292,11 +163,11 @@ def _task_files(problem: Problem, path: Path) -> dict[str, str]:
 def _solution_files(problem: Problem, path: Path, name: str) -> dict[str, str]:
     source = source_text(path)
     language = "triton" if re.search(r"^\s*(import|from)\s+triton\b", source, re.M) else "torch"
-    content = _solution(name, language, problem.signature, (_ENTRY, _PROBLEM, _SUBMISSION))
+    content = _solution(name, language, problem.signature, (_ENTRY, PROBLEM_FILE, _SUBMISSION))
     return {
         "solution.toml": solution_text(content, quote(path)),
         _ENTRY: text.solution_text(problem.signature),
-        _PROBLEM: problem.source,
+        PROBLEM_FILE: problem.source,
         _SUBMISSION: source,
     }
 

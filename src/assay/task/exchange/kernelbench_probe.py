@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import math
 from collections.abc import Callable
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,12 +12,19 @@ import torch
 from torch import nn
 
 from assay.task.exchange import probing
+from assay.task.exchange.kernelbench_module import input_names
+from assay.task.exchange.kernelbench_module import normal_like
+from assay.task.exchange.kernelbench_module import power_of
+from assay.task.exchange.kernelbench_module import relative_error
+from assay.task.exchange.kernelbench_module import same_shape
+from assay.task.exchange.kernelbench_module import some_of
+from assay.task.exchange.kernelbench_module import untouched
+from assay.task.exchange.kernelbench_module import widened
+from assay.task.exchange.kernelbench_text import SEED
 from assay.task.exchange.probing import RefusedError
 from assay.task.exchange.probing import first_line
 from assay.task.exchange.wide import Wide
 
-SEED = 20261115
-"""Under which every module is made, so that what it draws for itself is the same everywhere."""
 _OFTEN_ZERO = 0.2
 
 Inputs = list[object]
@@ -55,7 +60,7 @@ class Problem:
                 raise RefusedError(f"it defines no {needed}")
         self.model = self.made()
         self.inputs = self.given(1)
-        self.names = _input_names(self.model, self.inputs)
+        self.names = input_names(self.model, self.inputs)
         self.written: set[str] = set()
         """Buffers that a call writes: a running mean, say. What it answers may not rest on them."""
         self.weights = self._weights()
@@ -137,20 +142,20 @@ class Problem:
         copies = [x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]
         answer = probing.tensors_of(model(*copies), "forward returns")
         for name, before, after in zip(self.names, inputs, copies, strict=True):
-            if isinstance(before, torch.Tensor) and not _untouched(before, after):
+            if isinstance(before, torch.Tensor) and not untouched(before, after):
                 raise RefusedError(f"forward writes to its input {name}")
         return [tensor.clone() for tensor in answer]
 
     def check_other_data(self, answers: list[torch.Tensor]) -> None:
         """Whether shapes stay and nothing fails on such values as a judge draws."""
-        for kind, fill in (("normal values", _normal), ("zeros", torch.zeros_like)):
+        for kind, fill in (("normal values", normal_like), ("zeros", torch.zeros_like)):
             got = self._judged(fill, kind)
             if probing.shapes_of(got) != probing.shapes_of(answers):
                 raise RefusedError("the shape of the output depends on the data")
             if kind == "normal values" and not self._finite(got):
                 # Weights around one overflow in a deep network: scaled down, exactly, to the size
                 # that the problem gives them.
-                self.scales = {n: _power(w) for n, w in self.weights.items() if _power(w)}
+                self.scales = {n: power_of(w) for n, w in self.weights.items() if power_of(w)}
 
     @staticmethod
     def _finite(answers: list[torch.Tensor]) -> bool:
@@ -197,7 +202,7 @@ class Problem:
         return [
             f"output {index} in float64 is off by {off:.2g} of its largest value"
             for index, (a, b) in enumerate(zip(answers, wide, strict=True))
-            if a.is_floating_point() and (off := _off(a, b)) > 0.01
+            if a.is_floating_point() and (off := relative_error(a, b)) > 0.01
         ]
 
     # -- what is told
@@ -206,7 +211,7 @@ class Problem:
         found = []
         if self.written:
             found.append(
-                f"forward writes {_some(self.written)}: no argument, and no part of the answer"
+                f"forward writes {some_of(self.written)}: no argument, and no part of the answer"
             )
         if self.scales:
             found.append("weights around one overflow here: each is scaled by a power of two first")
@@ -240,7 +245,7 @@ class Problem:
         described["shape"] = list(tensor.shape)
         whole = not tensor.is_floating_point() and tensor.dtype is not torch.bool
         if whole and tensor.numel():
-            drawn = [t for seed in (1, 2, 3) if _same_shape(t := self._again(name, seed), tensor)]
+            drawn = [t for seed in (1, 2, 3) if same_shape(t := self._again(name, seed), tensor)]
             described["low"] = min(int(t.min()) for t in drawn)
             described["high"] = max(int(t.max()) for t in drawn)
         return described
@@ -261,51 +266,3 @@ class Problem:
             }
             for name, tensor in self.weights.items()
         ]
-
-
-def widened(model: nn.Module) -> nn.Module:
-    """The module with all its tensors in float64, plain attributes included."""
-    model.double()
-    for part in model.modules():
-        for name, value in list(vars(part).items()):
-            if isinstance(value, torch.Tensor) and value.is_floating_point():
-                setattr(part, name, value.double())
-    return model
-
-
-def _input_names(model: nn.Module, inputs: Inputs) -> list[str]:
-    parameters = inspect.signature(model.forward).parameters.values()
-    plain = [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
-    rest = [f"input{index}" for index in range(len(plain), len(inputs))]
-    return [*plain, *rest][: len(inputs)]
-
-
-def _untouched(before: torch.Tensor, after: object) -> bool:
-    return isinstance(after, torch.Tensor) and probing.same_bits([before], [after])
-
-
-def _normal(like: torch.Tensor) -> torch.Tensor:
-    return torch.randn(like.shape).to(like.dtype)
-
-
-def _same_shape(one: torch.Tensor, other: torch.Tensor) -> bool:
-    if one.shape != other.shape:
-        raise RefusedError("get_inputs gives other shapes each time")
-    return True
-
-
-def _power(weight: torch.Tensor) -> int:
-    """The power of two that weights around one are multiplied by to be as large as these."""
-    size = float(weight.double().square().mean().sqrt()) if weight.numel() else 0.0
-    return round(math.log2(size)) if 0 < size < 1 else 0
-
-
-def _off(one: torch.Tensor, other: torch.Tensor) -> float:
-    largest = float(other.abs().max()) if other.numel() else 0.0
-    off = float((one.double() - other).abs().max()) if largest > 0 else 0.0
-    return off / largest if math.isfinite(off) and largest > 0 else 0.0
-
-
-def _some(names: set[str]) -> str:
-    shown = sorted(names)
-    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")

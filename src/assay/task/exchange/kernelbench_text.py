@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from assay.task.exchange import embedded
 from assay.task.exchange.embedded import headed
 
+SEED = 20261115
+"""Under which every module is made, so that what it draws for itself is the same everywhere."""
+
 OURS = frozenset(
     {"problem", "submission", "module", "torch", "sys", "types", "prepare", "flat", "own_weights"}
     | {"Any", "Callable", "Iterable", "Mapping", "Made", "Outputs", "Problem", "Wide"}
@@ -126,7 +129,6 @@ class Signature:
     call: tuple[str, ...]
     """Arguments of forward in its own order, as source."""
     outputs: int
-    seed: int
 
     @property
     def parameters(self) -> str:
@@ -145,7 +147,7 @@ def reference_text(signature: Signature, source: str, of: str) -> str:
         + f"\n\nSOURCE = {embedded.literal(source)}",
         embedded.wide_text(),
         embedded.OUTPUTS,
-        _PROBLEM.format(powers=repr(powers), seed=signature.seed),
+        _PROBLEM.format(powers=repr(powers), seed=SEED),
         f"def {signature.function}({signature.parameters}):\n"
         f"    return Problem.answer(({call}), {{{weights}}})",
     )
@@ -167,7 +169,7 @@ def _adapter(signature: Signature, summary: str, maker: str, imports: str, own: 
     parts = [
         f'"""{summary}"""\n\n{embedded.FUTURE}\n\nfrom typing import Any\n\n'
         f"import problem\n{imports}import torch",
-        _MODULE.format(seed=signature.seed, maker=maker),
+        _MODULE.format(seed=SEED, maker=maker),
     ]
     if signature.outputs > 1:
         parts.append(_SEVERAL)

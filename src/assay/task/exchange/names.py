@@ -37,6 +37,11 @@ def sentence(text: str, fallback: str) -> str:
     return plain[:300] or fallback
 
 
+def one_line(text: object) -> str:
+    """Foreign words that may be printed: no control characters, longer than quote() has them."""
+    return "".join(c if c.isprintable() else " " for c in str(text))[:400]
+
+
 def _untaken(plain: str, join: str, taken: Iterable[str]) -> str:
     known = set(taken)
     if plain not in known:

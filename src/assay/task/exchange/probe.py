@@ -15,6 +15,7 @@ from assay.judge.confined import run_confined
 from assay.runner.confine import OUT_OF_TIME
 from assay.runner.confine import SIGNALLED
 from assay.spec.errors import UsageError
+from assay.task.exchange.names import one_line
 from assay.task.files import read_inside
 
 SECONDS = 600
@@ -56,7 +57,7 @@ def probed(
     if not isinstance(found, dict):
         raise UsageError("it ended before it could be looked at", where=where)
     if "refused" in found:
-        raise UsageError(_line(found["refused"]), where=where)
+        raise UsageError(one_line(found["refused"]), where=where)
     return found
 
 
@@ -68,9 +69,4 @@ def _why(status: int, errors: str) -> str:
     if status in {SIGNALLED + signal.SIGKILL, SIGNALLED + signal.SIGSEGV}:
         return f"running it ended by signal {status - SIGNALLED}; there may be too little memory"
     lines = errors.strip().splitlines()
-    return _line(f"running it failed: {lines[-1] if lines else 'no message'}")
-
-
-def _line(text: object) -> str:
-    """Foreign words on one line, longer than quote() has them."""
-    return "".join(c if c.isprintable() else " " for c in str(text))[:400]
+    return one_line(f"running it failed: {lines[-1] if lines else 'no message'}")

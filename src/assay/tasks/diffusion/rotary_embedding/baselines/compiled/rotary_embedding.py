@@ -12,6 +12,7 @@ torch._dynamo.config.fail_on_recompile_limit_hit = True
 torch._inductor.config.compile_threads = 1
 
 _compiled = torch.compile(dynamic=False)
+_compiled_with_roundings = torch.compile(dynamic=False, options={"emulate_precision_casts": True})
 
 
 @_compiled
@@ -23,13 +24,15 @@ def apply_rotary_embedding(
     y.copy_(torch.stack((first * c - second * s, second * c + first * s), dim=-1).flatten(-2))
 
 
-@_compiled
+@_compiled_with_roundings
 def apply_ltx2_split_rotary_emb(
     x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, y: torch.Tensor
 ) -> None:
+    """As eager computes it, in other words: compiled, an addcmul has both products rounded, or
+    neither."""
     _, heads, _, half = cos.shape
     halves, turned = x.unflatten(-1, (heads, 2, half)), y.unflatten(-1, (heads, 2, half))
-    c, s = cos.transpose(1, 2), sin.transpose(1, 2)
-    turned.copy_(halves * c.unsqueeze(3))
-    turned[..., 0, :].addcmul_(halves[..., 1, :], s, value=-1)
-    turned[..., 1, :].addcmul_(halves[..., 0, :], s)
+    c, s = cos.transpose(1, 2), sin.transpose(1, 2).float()
+    ahead, behind = (halves * c.unsqueeze(3)).float().unbind(dim=3)
+    first, second = halves.float().unbind(dim=3)
+    turned.copy_(torch.stack((ahead - second * s, behind + first * s), dim=3))
