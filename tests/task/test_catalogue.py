@@ -15,6 +15,13 @@ SHIPPED = [
     "cpu/rotary_embedding",
     "cuda/rms_norm",
     "cuda/scale_residual",
+    "diffusion/fuse_scale_shift",
+    "diffusion/group_norm_silu",
+    "diffusion/norm_infer",
+    "diffusion/norm_scale_shift",
+    "diffusion/norm_tanh_mul_add",
+    "diffusion/qknorm_rope",
+    "diffusion/rotary_embedding",
 ]
 
 

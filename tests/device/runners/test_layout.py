@@ -92,22 +92,37 @@ def test_rotated_slots_are_cold_and_few(elements: int, launches: int, slots: int
         least_bytes=3 << 20,
         usual_bytes=200_000_000,
         fewest=10,
+        least=4,
         most_bytes=1 << 40,
     )
     assert found == slots
 
 
-def test_a_row_too_large_for_the_fewest_slots_is_refused() -> None:
-    with pytest.raises(UsageError, match="for 10 slots"):
-        rotated_slots(
-            FUNCTION,
-            row(4_000_000),
-            100,
-            least_bytes=1,
-            usual_bytes=1,
-            fewest=10,
-            most_bytes=1 << 20,
-        )
+@pytest.mark.parametrize(
+    ("megabytes", "launches", "slots"), [(400, 100, 10), (230, 100, 7), (230, 3, 3), (130, 100, 4)]
+)
+def test_a_row_too_large_for_many_slots_has_as_many_as_there_is_room_for(
+    megabytes: int, launches: int, slots: int
+) -> None:
+    assert _of_32_megabytes(megabytes, launches) == slots
+
+
+def test_a_row_too_large_for_the_least_slots_is_refused() -> None:
+    with pytest.raises(UsageError, match="for 4 slots"):
+        _of_32_megabytes(127, 100)
+
+
+def _of_32_megabytes(megabytes: int, launches: int) -> int:
+    return rotated_slots(
+        FUNCTION,
+        row(4_000_000),
+        launches,
+        least_bytes=1,
+        usual_bytes=1,
+        fewest=10,
+        least=4,
+        most_bytes=megabytes * 1_000_000,
+    )
 
 
 def test_poison_is_seen_where_it_was_and_missed_where_it_was_not() -> None:

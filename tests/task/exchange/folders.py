@@ -41,7 +41,7 @@ CANDIDATE = """\
 import torch
 
 
-def scaled_add_candidate(x, gate, out, eps):
+def scaled_add_candidate(out, eps, gate, x):
     if gate is None:
         torch.add(x, eps, out=out)
     else:

@@ -187,6 +187,21 @@ def test_a_native_side_with_a_binding_of_its_own_is_told(tmp_path: Path) -> None
         import_from(folder, tmp_path / "other")
 
 
+def test_a_function_that_takes_other_names_is_told(tmp_path: Path) -> None:
+    folder = folders.write_folder(tmp_path / "kda")
+    (folder / "solution/binding.py").write_text("def scaled_add_candidate(x, out, eps): ...\n")
+    made = import_from(folder, tmp_path / "task")
+    assert made.left_out == ("solution: scaled_add_candidate has no parameter gate",)
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    folder = folders.write_folder(tmp_path / "kda")
+    (tmp_path / "mine.py").write_text("secret = 1\n")
+    (folder / "baseline/link.py").symlink_to(tmp_path / "mine.py")
+    with pytest.raises(UsageError, match="a link that leaves its folder"):
+        import_from(folder, tmp_path / "task")
+
+
 def test_an_option_that_a_row_of_theirs_has_another_use_for_is_refused() -> None:
     row = Row.model_validate_json(
         json.dumps({"id": "r", "function": "f", "tensors": {}, "options": {"seed": 3}})

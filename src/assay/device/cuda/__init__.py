@@ -31,6 +31,7 @@ from assay.device.runners.layout import lay_out
 from assay.device.runners.layout import rotated_slots
 from assay.device.runners.memory import Memory
 from assay.device.runners.turn import FEWEST_SLOTS
+from assay.device.runners.turn import LEAST_SLOTS
 from assay.device.runners.zygote import RunnerHandle
 from assay.spec.environment import DeviceIdentity
 from assay.spec.errors import UnavailableError
@@ -197,6 +198,7 @@ class CudaDevice(RunnerDevice):
             least_bytes=3 * self.properties.l2_bytes,
             usual_bytes=min(_ROTATION_BYTES, self.arena_bytes),
             fewest=FEWEST_SLOTS,
+            least=LEAST_SLOTS,
             most_bytes=self.arena_bytes,
         )
 

@@ -207,14 +207,18 @@ def rotated_slots(
     least_bytes: int,
     usual_bytes: int,
     fewest: int,
+    least: int,
     most_bytes: int,
 ) -> int:
     """Slots that calls take turns on: over `least_bytes` together, `usual_bytes` where a row is
-    large enough for that to be few slots, as few as `fewest`, and no more than there are calls."""
+    large enough for that to be few slots, as few as `fewest`, and no more than there are calls;
+    fewer only where there is no room for more, and never under `least`."""
     one = lay_out(function, row, 1).slot_bytes
     cold = min(math.ceil(least_bytes / one), _MOST_SLOTS)
     usual = min(math.ceil(usual_bytes / one), _USUAL_SLOTS)
     slots = min(launches, max(cold, usual, fewest))
+    if slots <= fewest:
+        slots = min(slots, max(most_bytes // one, min(launches, least)))
     if slots * one > most_bytes:
         raise UsageError(
             f"row {row.id} needs {slots * one >> 20} MiB for {slots} slots, more than "

@@ -35,8 +35,13 @@ UNCALLED = 2
 LAST = 2
 """Slots called once, at the very end: what is read to see that a batch is over."""
 FEWEST_SLOTS = UNCALLED + LAST + 10
+LEAST_SLOTS = 6
+"""With which a row is timed that is too large for more. One slot is then uncalled, one the last,
+and nearly every call is waited for: the device idles a little between long calls."""
 _FEWEST_WAITING = 2
 """Calls that are under way while the referee looks, so that the device has work."""
+_ENOUGH = 8
+"""Slots that are called again and again, from which on so many can be."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class Turn:
     """By the index of a call before which its slot is spoilt, that of the call which is not
     revealed before the slot has been mended."""
     size: int = 1
+    last: int = LAST
+    """Units called once, at the very end."""
     shifts: int = 1
     first_shift: int = 0
 
@@ -89,7 +96,7 @@ class Turn:
     @property
     def last_slots(self) -> tuple[int, ...]:
         """What is written at the very end, the latest first."""
-        return tuple(self.slots_of(unit)[-1] for unit in self.timed[-1 : -LAST - 1 : -1])
+        return tuple(self.slots_of(unit)[-1] for unit in self.timed[-1 : -self.last - 1 : -1])
 
     @cached_property
     def called_once(self) -> tuple[int, ...]:
@@ -103,7 +110,13 @@ def shifts_wanted(launches: int, warm: int, slots: int) -> int:
     of its own."""
     if slots >= slots_wanted(launches, warm):
         return 1
-    return -(-(launches + warm) // (slots - UNCALLED - LAST)) + 1
+    uncalled, last = _set_apart(slots)
+    return -(-(launches + warm) // (slots - uncalled - last)) + 1
+
+
+def _set_apart(slots: int) -> tuple[int, int]:
+    """How many of so many slots are never called, and how many at the very end."""
+    return (UNCALLED, LAST) if slots >= UNCALLED + LAST + _ENOUGH else (1, 1)
 
 
 def slots_wanted(launches: int, warm: int) -> int:
@@ -134,13 +147,14 @@ def deal(
 def _rotated(
     window: slice, order: Sequence[int], launches: int, warm: int, lot: random.Random, size: int
 ) -> Turn:
-    uncalled = tuple(order[:UNCALLED])
-    last = order[UNCALLED : UNCALLED + LAST]
-    others = order[UNCALLED + LAST :]
-    length = max(launches - LAST, 0)
+    none, once = _set_apart(len(order))
+    last = order[none : none + once]
+    others = order[none + once :]
+    length = max(launches - once, 0)
     return Turn(
         window,
-        uncalled,
+        uncalled=tuple(order[:none]),
+        last=once,
         warm=tuple(_endless(others, warm, lot)),
         timed=(*_body(others, length, lot), *last)[-launches:],
         seen_by=_evidence(len(others), length, lot),
@@ -163,12 +177,17 @@ def _evidence(slots: int, length: int, lot: random.Random) -> dict[int, int]:
     """Which calls are seen to be made, and before which others: from one of them to the next, and
     from there to where it must have been seen, it is no more than half a round. Where a runner is
     kept waiting says little of which call is waited for: it may be any in twice the longest gap."""
-    waiting = max(_FEWEST_WAITING, slots // 12)
-    gap = max(1, (slots // 2 - waiting) // 3)
+    waiting, gap = max(_FEWEST_WAITING, slots // 12), 1
+    longest = slots // 2 - 1
+    if slots >= _ENOUGH:
+        gap = max(1, (slots // 2 - waiting) // 3)
+        longest = 2 * gap
+    else:
+        waiting = 1
     found: dict[int, int] = {}
     at = lot.randrange(gap)
     while at < length:
-        found[at] = at + waiting + lot.randint(0, 2 * gap)
+        found[at] = at + waiting + lot.randint(0, longest)
         at += lot.randint((gap + 1) // 2, gap)
     return found
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
+from assay.task.files import LARGEST_SOURCE
 from assay.task.files import read_inside
 
 WORKLOADS = "bench/workloads.json"
@@ -80,13 +81,19 @@ def source_text(path: Path) -> str:
     return read_text(path)
 
 
-def read_text(path: Path, largest: int = 4 * 2**20) -> str:
+def read_text(path: Path, largest: int = LARGEST_SOURCE) -> str:
     try:
         real = path.resolve()
     except (OSError, RuntimeError):
         raise UsageError("cannot be read: a loop of links", where=quote(path)) from None
-    data = read_inside(real.parent, real.name, largest)
+    return text_inside(real.parent, real.name, largest)
+
+
+def text_inside(folder: Path, relative: str, largest: int = LARGEST_SOURCE) -> str:
+    """The text of a file of the folder; a link that leaves it is refused."""
+    data = read_inside(folder, relative, largest)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"not UTF-8 at byte {error.start}", where=quote(path)) from None
+        where = quote(folder / relative)
+        raise UsageError(f"not UTF-8 at byte {error.start}", where=where) from None

@@ -24,6 +24,7 @@ from assay.task.exchange.form import source_text
 from assay.task.exchange.imported import Imported
 from assay.task.exchange.kda_config import Config
 from assay.task.exchange.kda_config import read_config
+from assay.task.exchange.kda_parts import Call
 from assay.task.exchange.kda_parts import parameters_in
 from assay.task.exchange.kda_parts import part_files
 from assay.task.exchange.names import name as as_name
@@ -52,17 +53,18 @@ def import_kda(folder: Path, into: Path) -> Imported:
     rows = _rows(folder, config, known, remarks)
     functions = list(dict.fromkeys(row.function for row in rows))
     task = known.content() if known else _task(config, rows, functions, folder)
+    calls = [_call(function) for function in task["functions"]]
     primary = known.primary_baseline if known else None
     place = getattr(primary, "path", f"baselines/{BASELINE}")
     files = {
         f"{place}/{path}": text
-        for path, text in _side(folder, BASELINE, config, functions, BASELINE).items()
+        for path, text in _side(folder, BASELINE, config, calls, BASELINE).items()
     }
     left_out: list[str] = []
     names: list[str] = []
     if _has_sources(folder / "solution"):
         try:
-            made = _side(folder, "solution", config, functions, CANDIDATE)
+            made = _side(folder, "solution", config, calls, CANDIDATE)
             files |= {f"solutions/{CANDIDATE}/{path}": text for path, text in made.items()}
             names.append(CANDIDATE)
         except UsageError as error:
@@ -97,11 +99,19 @@ def _has_sources(folder: Path) -> bool:
     )
 
 
-def _side(
-    folder: Path, side: str, config: Config, functions: list[str], name: str
-) -> dict[str, str]:
+def _call(function: dict[str, Any]) -> Call:
+    arguments = function["arguments"]
+    return Call(
+        function["name"],
+        tuple(a["name"] for a in arguments if a["role"] != "output"),
+        tuple(a["name"] for a in arguments if a["role"] == "output"),
+        tuple(option["name"] for option in function["options"] or ()),
+    )
+
+
+def _side(folder: Path, side: str, config: Config, calls: list[Call], name: str) -> dict[str, str]:
     entry = config.baseline if side == BASELINE else config.candidate
-    return part_files(folder / side, entry, functions, name, destination=config.destination)
+    return part_files(folder / side, entry, calls, name, destination=config.destination)
 
 
 def _rows(folder: Path, config: Config, known: Task | None, remarks: list[str]) -> tuple[Row, ...]:
