@@ -54,6 +54,7 @@ def test_a_problem_is_imported_and_a_wrong_solution_of_it_is_judged(
 
 def test_the_form_is_recognised_and_said(capsys: pytest.CaptureFixture[str]) -> None:
     folders.write_folder(Path("theirs"))
+    Path("kda").mkdir()  # an empty folder will do
     status, out, _ = run(capsys, "task", "import", "theirs", "--into", "kda")
     assert status == 0
     assert out.splitlines()[0] == "kda: kda/cpu_scaled_add__multi_shape, 3 rows, in kda"

@@ -13,7 +13,6 @@ from assay.pack.verify import verify
 from assay.spec.errors import EvidenceError
 from assay.spec.errors import UsageError
 from assay.spec.noun import sha256_hex
-from tests.pack.making import OURS
 from tests.pack.making import SNAPSHOT
 from tests.pack.making import arrive
 from tests.pack.making import carry
@@ -33,7 +32,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a baseline asks for: tables, and chairs in turn, which need the host's bindings."""
     folder = tmp_path_factory.mktemp("wheels")
     make_wheel(folder, "tiny")
-    make_wheel(folder, "tables", "3.0")
+    make_wheel(folder, "tables", "3.0", requires=("cuda-bindings", "stools"))
+    make_wheel(folder, "stools")
     make_wheel(folder, "tables", "2.0", requires=("chairs>=1",))
     make_wheel(folder, "chairs", "1.5", requires=("cuda-bindings", "numpy>=99"))
     return folder
@@ -100,8 +100,14 @@ def test_a_version_of_ones_own_takes_the_place_of_the_locks(
     tmp_path: Path, wheels: Path, task: CarriedTask
 ) -> None:
     made = make_pack(tmp_path / "p", wheels, tasks=[task], more=["tables==3.0"])
-    assert [(w.name, w.version) for w in made.manifest.wheels] == [("tables", "3.0")]
+    assert [(w.name, w.version) for w in made.manifest.wheels] == [
+        ("stools", "1.0"),
+        ("tables", "3.0"),
+    ]
     assert made.manifest.baselines[0].differs == ("tables 3.0, and <3 was asked for",)
+    # It is there for the baseline all the same: what it asks of the host stops nothing else.
+    host = {package.name: package.needed for package in made.manifest.assumed}
+    assert host["cuda-bindings"] is False
 
 
 def test_locks_that_cannot_agree_are_one_line(tmp_path: Path, wheels: Path) -> None:
@@ -185,23 +191,16 @@ def test_verify_holds_a_snapshot_against_its_lock(
 def test_the_doctor_says_on_arrival_what_is_ready_and_what_is_not(
     tmp_path: Path, wheels: Path
 ) -> None:
-    plain = carry(make_task(tmp_path / "one", "tables<3", name="own/one"), "tables<3")
-    needs = ("tables<3", "tiny")
-    other = carry(make_task(tmp_path / "two", *needs, name="own/two"), *needs)
-    assume = ["cuda-bindings", *OURS]
-    for name, more, said in (
-        ("p", ["tables==3.0", "tiny"], "ready: own/one/up, own/two/up"),
-        ("q", ["tables==3.0"], "ready: own/one/up; no tiny here: own/two/up"),
+    one = carry(make_task(tmp_path / "one", "stools", name="own/one"), "stools")
+    needs = ("stools", "tiny")
+    two = carry(make_task(tmp_path / "two", *needs, name="own/two"), *needs)
+    pack = tmp_path / "p"
+    for without, said in (
+        (["nvidia-ml-py"], ["ready: own/one/up, own/two/up"]),
+        (["nvidia-ml-py", "tiny"], ["ready: own/one/up", "no tiny here: own/two/up"]),
     ):
-        without = ["nvidia-ml-py"] if "tiny" in more else ["nvidia-ml-py", "tiny"]
-        make_pack(
-            tmp_path / name,
-            wheels,
-            tasks=[plain, other],
-            assume=assume,
-            more=more,
-            without=without,
-        )
-        shown = arrive(tmp_path / name, "doctor", "--json", cwd=tmp_path)
+        make_pack(pack, wheels, tasks=[one, two], more=[], without=without)
+        shown = arrive(pack, "doctor", "--json", cwd=tmp_path)
         findings = {each["name"]: each for each in json.loads(shown.stdout)["findings"]}
-        assert said in findings["baselines"]["found"]
+        # Shipped tasks have a place in it as well, by what they lack.
+        assert set(said) <= set(findings["baselines"]["found"].split("; "))

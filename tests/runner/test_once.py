@@ -42,7 +42,13 @@ def row() -> dict[str, Any]:
         argument("w", "input", constant=True),
         argument("y", "output", shape=[2], strides=[1], offset=0, storage_bytes=8),
     ]
-    return {"function": "twice", "slots": 2, "options": {"bias": 0.5}, "arguments": arguments}
+    return {
+        "function": "twice",
+        "slots": 2,
+        "options": {"bias": 0.5},
+        "numbers": [0.5],
+        "arguments": arguments,
+    }
 
 
 def run(folder: Path, source: str) -> tuple[subprocess.CompletedProcess[bytes], Any]:

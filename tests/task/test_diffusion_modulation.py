@@ -241,6 +241,20 @@ def test_the_eager_baseline_is_right_on_hidden_rows(name: str) -> None:
     assert dtypes == {torch.bfloat16, torch.float16, torch.float32}
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_eager_baseline_keeps_the_limits_that_it_sets_on_every_distribution(name: str) -> None:
+    """A domain is no wider than what plain torch is right for: nothing overflows in between."""
+    task = TASKS[name]
+    baseline = find_solution(task, "eager")
+    for row in hidden_rows(name):
+        for distribution in Distribution:
+            contents = contents_of(task, row, distribution)
+            got = answer(task, baseline, row, contents)
+            for output, due in truth(task, row, contents).items():
+                found = check(due, got[output], got[output], task.task.tolerance)
+                assert found is None, (distribution, output, found, row)
+
+
 class Uncompiled:
     """`torch.compile` that compiles nothing: the code is what is looked at, not the compiler."""
 

@@ -6,7 +6,8 @@
  *                                                    const double* options);
  *
  * Tensors and options come in the order in which task.toml declares them; an option that is true
- * or false is 1 or 0. A function returns 0, or anything else for a call that it does not support.
+ * or false is 1 or 0, and a word its place among the declared choices, from 0. A function returns 0,
+ * or anything else for a call that it does not support.
  * In a prepare only constant tensors have data.
  *
  * A CUDA solution includes assay_cuda.h instead.

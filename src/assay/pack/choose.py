@@ -102,12 +102,13 @@ def choose_wheels(
     ]
     cuda = CUDA_PACKAGES if asked else ()
     own = [*own_requirements(), *DEVICE_PACKAGES]
+    instead = [text for text in more if names_of([text]) & names_of(asked)]
     resolution = resolve(
-        [*own, *more],
+        [*own, *(text for text in more if text not in instead)],
         client,
         assumed=names_of([*HOST_PACKAGES, *cuda, *assume]) - wanted,
         without=left_out,
-        optional=[text for text in asked if not names_of([text]) & wanted],
+        optional=[*instead, *(text for text in asked if not names_of([text]) & wanted)],
     )
     reached = frozenset(name_of(need) for need in resolution.reached(own))
     return Chosen(resolution, reached, left_out)

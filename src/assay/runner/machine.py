@@ -115,5 +115,5 @@ def open_machine(request: dict[str, Any], descriptor: int) -> HostMachine | GpuM
 
 def option_values(row: dict[str, Any]) -> Any:
     """A row's options as the doubles that a native solution is given."""
-    values = [float(value) for value in row["options"].values()]
+    values = row["numbers"]
     return (ctypes.c_double * max(len(values), 1))(*values)

@@ -19,6 +19,7 @@ from assay.spec.dtype import DType
 from assay.spec.errors import UsageError
 from assay.spec.task import Argument
 from assay.spec.task import Function
+from assay.spec.task import Option
 from assay.spec.task import Role
 from assay.spec.workload import Row
 from assay.spec.workload import TensorSpec
@@ -214,3 +215,16 @@ def test_what_a_shifted_call_saw_is_known() -> None:
     assert pools.unchanged(views, 1, x)
     views.tensor(x, 1, 3)[63] += 1
     assert not pools.unchanged(views, 1, x)
+
+
+def test_a_native_solution_is_given_numbers_for_its_options() -> None:
+    options = (
+        Option(name="norm", choices=("layer", "rms")),
+        Option(name="eps", low=0.0, high=1.0),
+        Option(name="neox", choices=(True, False)),
+    )
+    function = FUNCTION.model_copy(update={"options": options})
+    called = row(64).model_copy(update={"options": {"eps": 0.5, "neox": True, "norm": "rms"}})
+    request = lay_out(function, called, slots=1).request("r")
+    assert request["numbers"] == [1.0, 0.5, 1.0]
+    assert request["options"] == {"norm": "rms", "eps": 0.5, "neox": True}

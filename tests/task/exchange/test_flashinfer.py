@@ -128,6 +128,25 @@ def test_an_imported_definition_is_admitted(made: Callable[[], Imported]) -> Non
     assert admission.declared_equivalent == 1
 
 
+def test_a_triton_solution_is_examined_in_the_interpreter(tmp_path: Path) -> None:
+    what = traces.definition(
+        axes={"rows": {"type": "var"}, "width": {"type": "const", "value": 12}},
+        inputs={"x": {"shape": ["rows", "width"], "dtype": "float32"}},
+        outputs={"y": {"shape": ["rows", "width"], "dtype": "float32"}},
+        reference="def run(x):\n    return x * x + 1.0\n",
+    )
+    rows = [{"axes": {"rows": 5}, "inputs": {"x": {"type": "random"}}, "uuid": "r"}]
+    spec = {"language": "triton", "entry_point": "main.py::run"}
+    made = import_from(
+        traces.write_set(
+            tmp_path, what, rows, [traces.solution("t", spec, {"main.py": traces.TRITON})]
+        ),
+        tmp_path / "task",
+    )
+    assert made.solutions == ("t",)
+    assert examined(tmp_path / "task", "t") is None
+
+
 def test_a_native_solution_with_our_abi_is_held_under_the_tasks_name(tmp_path: Path) -> None:
     native = 'extern "C" int run(const assay_tensor* t, const double* o, void* s) { return 0; }'
     spec = {"language": "cpp", "entry_point": "k.cpp::run"}

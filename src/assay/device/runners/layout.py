@@ -19,8 +19,10 @@ from typing import Any
 from assay.spec.errors import UsageError
 from assay.spec.task import Argument
 from assay.spec.task import Function
+from assay.spec.task import Option
 from assay.spec.task import Role
 from assay.spec.workload import Row
+from assay.spec.workload import Scalar
 from assay.spec.workload import TensorSpec
 
 GUARD = 512
@@ -117,6 +119,7 @@ class RowLayout:
             "options": {
                 option.name: self.row.options[option.name] for option in self.function.options
             },
+            "numbers": [_number(o, self.row.options[o.name]) for o in self.function.options],
             "arguments": [self._argument(argument) for argument in self.function.arguments],
         }
 
@@ -135,6 +138,13 @@ class RowLayout:
                 for slot in range(self.slots)
             ],
         }
+
+
+def _number(option: Option, value: Scalar) -> float:
+    """An option as a native solution is given it: a word is its place among the choices."""
+    if isinstance(value, str):
+        return float((option.choices or (value,)).index(value))
+    return float(value)
 
 
 def lay_out(function: Function, row: Row, slots: int, shifts: int = 1) -> RowLayout:
