@@ -17,6 +17,9 @@ from assay.spec.lane import Lane
 from tests.device.cpu.making import PLAIN
 from tests.device.cpu.making import case
 from tests.device.cpu.making import contender
+from tests.judge.pinning import pinned
+from tests.judge.test_authentic import OUTSIDE
+from tests.judge.test_authentic import OUTSIDE_ADAPTER
 from tests.judge.test_build import CPP
 
 BOTH = (Lane.THROUGHPUT, Lane.LATENCY)
@@ -59,6 +62,23 @@ def test_what_is_wrong_or_raises_has_no_figures_and_the_others_have() -> None:
     assert found.failures["wrong"].startswith("wrong: off by ")
     assert "no such size" in found.failures["raises"]
     assert "nothing_of_that_name" in found.failures["broken"]
+
+
+def test_a_solution_out_of_a_wheel_shows_its_kernels_or_has_no_figures() -> None:
+    real = pinned(kernels=["aten::mul*"])
+    other = pinned(kernels=["_a_kernel_of_its_own"])
+    foreign = pinned(OUTSIDE, adapter=OUTSIDE_ADAPTER, entry="wsgiref.util:guess_scheme")
+    found = surveyed(
+        Entrant("real", real),
+        Entrant("other", other),
+        Entrant("foreign", foreign),
+        pace=Pace(1, 1),
+    )
+    assert {name for name, _ in found.timings} == {"real", TWIN}
+    assert "aten::mul" in found.kernels["real"]
+    assert "_a_kernel_of_its_own" in found.failures["other"]
+    assert "the baseline is not the real one" in found.failures["foreign"]
+    assert found.content()["kernels"]["real"] == found.kernels["real"]
 
 
 def test_a_source_that_does_not_compile_is_said_before_anything_is_timed() -> None:

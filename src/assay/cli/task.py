@@ -16,6 +16,8 @@ from assay.cli.exchange import export_task
 from assay.cli.exchange import import_task
 from assay.cli.refresh import refresh
 from assay.cli.snapshot import snapshot
+from assay.ledger import Ledger
+from assay.ledger import default_path
 from assay.spec.errors import quote
 from assay.spec.task import Function
 from assay.spec.task import Task
@@ -26,6 +28,8 @@ from assay.task.catalogue import Entry
 from assay.task.catalogue import catalogue
 from assay.task.freeze import freeze as freeze_folder
 from assay.task.new import new_task
+from assay.task.stale import Standing
+from assay.task.stale import standings
 
 app = typer.Typer(help="Tasks: list them, show one, start a new one, freeze it.")
 app.command()(snapshot)
@@ -65,6 +69,8 @@ def show(address: Address, as_json: AsJson = False) -> None:
     print(f"functions  {', '.join(map(_signature, task.functions))}")
     print(f"baselines  {', '.join(_baseline_words(task))}")
     print(f"solutions  {', '.join(folder.solution_names) or 'none'}")
+    for standing in standings(folder, Ledger(default_path())):
+        print(f"verdict    {quote(_standing_words(standing))}")
     print_table(("row", "tensors", "options", "models"), map(_row_line, folder.workloads.rows))
 
 
@@ -139,6 +145,12 @@ def _signature(function: Function) -> str:
 def _baseline_words(task: Task) -> Iterable[str]:
     for baseline in task.baselines:
         yield f"{baseline.name} ({baseline.kind}{', primary' if baseline.primary else ''})"
+
+
+def _standing_words(standing: Standing) -> str:
+    ratio = "" if standing.geomean is None else f" {standing.geomean:.4f}"
+    labels = "".join(f" ({label})" for label in standing.labels)
+    return f"{standing.row} {standing.candidate} {standing.verdict.upper()}{ratio}{labels}"
 
 
 def _row_line(row: Row) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from assay.device.runners import RowSource
 from assay.device.runners import RunnerDevice
 from assay.device.runners import RunnerProcess
 from assay.device.runners.turn import slots_wanted
+from assay.judge.authentic import Authentic
 from assay.judge.build import build
 from assay.judge.build import compiler
 from assay.judge.build import flags_for
@@ -42,6 +43,7 @@ from assay.judge.twin import twin_program
 from assay.spec.distribution import Distribution
 from assay.spec.errors import UsageError
 from assay.spec.lane import Lane
+from assay.spec.sample import Side
 from assay.spec.workload import Row
 from assay.stats.plan import launches_of
 from assay.stats.plan import warm_launches
@@ -102,6 +104,8 @@ class SurveyedRow:
     timings: dict[tuple[str, Lane], Timing] = field(default_factory=dict)
     errors: dict[str, Deviation] = field(default_factory=dict)
     """By solution: how far its answer is from the truth."""
+    kernels: dict[str, list[str]] = field(default_factory=dict)
+    """By solution that a lock pins: what its calls were seen to launch."""
     failures: dict[str, str] = field(default_factory=dict)
     """By solution: why there are no figures of it."""
 
@@ -115,6 +119,7 @@ class SurveyedRow:
             "bytes_written": self.bytes_written,
             "timings": timings,
             "errors": {name: error.content() for name, error in self.errors.items()},
+            "kernels": dict(self.kernels),
             "failures": dict(self.failures),
         }
 
@@ -209,6 +214,45 @@ class Survey:
                     program = self._programs[entrant.name]
                     made = {**program.cache, **process.artefacts()}
                     self._programs[entrant.name] = replace(program, cache=made)
+                    authentic = self._pinned(entrant, rows, found, process)
+                if authentic is not None:
+                    self._watch(device, authentic, entrant.name, rows, found)
+
+    def _pinned(
+        self,
+        entrant: Entrant,
+        rows: Sequence[Row],
+        found: dict[str, SurveyedRow],
+        process: RunnerProcess,
+    ) -> Authentic | None:
+        """Of a solution out of a wheel: whether what it loaded is the wheel's."""
+        if entrant.contender.lock is None:
+            return None
+        other = replace(entrant.contender, lock=None)
+        case = replace(self._case, rows=tuple(rows), baseline=entrant.contender, candidate=other)
+        authentic = Authentic(case)
+        try:
+            authentic.look({Side.BASELINE: process})
+        except UsageError as error:
+            _fail(found, rows, entrant.name, str(error))
+            return None
+        return authentic
+
+    def _watch(
+        self,
+        device: RunnerDevice,
+        authentic: Authentic,
+        name: str,
+        rows: Sequence[Row],
+        found: dict[str, SurveyedRow],
+    ) -> None:
+        """And whether it launches what its lock says."""
+        try:
+            authentic.watch(device, {Side.BASELINE.value: self._programs[name]})
+        except UsageError as error:
+            _fail(found, rows, name, str(error))
+        for pinned in (row for finding in authentic.findings() for row in finding.rows):
+            found[pinned.row].kernels[name] = list(pinned.kernels)
 
     def _check(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils.dlpack import from_dlpack
 
 from assay.runner.artefacts import cache_variables
 from assay.runner.artefacts import write_artefacts
@@ -64,9 +65,7 @@ class PythonSolution:
         calls: list[Call] = []
         for slot in range(row["slots"]):
             tensors = [
-                None
-                if argument["tensor"] is None
-                else memory.tensor(argument["tensor"], argument["starts"][slot])
+                None if argument["tensor"] is None else _given(memory, argument, slot)
                 for argument in row["arguments"]
             ]
             calls.append(self._bound(function, row, tensors, options, state))
@@ -87,6 +86,13 @@ class PythonSolution:
         given = (*state, *(t for t, r in zip(tensors, roles, strict=True) if r != "output"))
         wanted = [t for t, r in zip(tensors, roles, strict=True) if r == "output"]
         return lambda: _deliver(function(*given, **options), wanted)
+
+
+def _given(memory: Memory, argument: dict[str, Any], slot: int) -> torch.Tensor:
+    """One argument as a model would pass it: what is written has a storage of its own, since a
+    compiler that sees it share one with all the others copies them all, or gives up."""
+    tensor = memory.tensor(argument["tensor"], argument["starts"][slot])
+    return tensor if argument["role"] == "input" else from_dlpack(tensor)
 
 
 class WrongResultError(Exception):

@@ -12,7 +12,6 @@ from assay.device.environment import environment
 from assay.device.runners import RunnerDevice
 from assay.judge.build import build
 from assay.judge.build import flags_for
-from assay.judge.case import Contender
 from assay.judge.referee import Report
 from assay.judge.sanitizer import DEFAULT_SECONDS
 from assay.judge.sanitizer import find_sanitizer
@@ -25,6 +24,7 @@ from assay.judge.sanitizer_report import Tool
 from assay.ledger import Ledger
 from assay.ledger import Row
 from assay.spec.baseline import LocalBaseline
+from assay.task.judging import contender_of
 from assay.task.load import LoadedSolution
 from assay.task.load import TaskFolder
 from assay.task.load import find_solution
@@ -84,7 +84,7 @@ class _Sitting:
     def watched(
         self, solution: LoadedSolution, tools: Sequence[Tool], seconds: float
     ) -> SanitizerReport:
-        contender = Contender(solution.sealed, solution.sources)
+        contender = contender_of(solution)
         target = self._device.target
         flags = flags_for((contender,), target)
         # Lines for the findings; the machine code stays what it is.

@@ -128,6 +128,44 @@ def test_an_imported_definition_is_admitted(made: Callable[[], Imported]) -> Non
     assert admission.declared_equivalent == 1
 
 
+def test_outputs_that_a_reference_names_come_in_the_definitions_order(tmp_path: Path) -> None:
+    source = """
+import torch
+
+
+def run(x, residual, scale):
+    total = x.to(torch.float32) * scale + residual.to(torch.float32)
+    return {"lse": torch.logsumexp(total, dim=-1), "out": total.to(x.dtype)}
+"""
+    what = traces.definition(
+        axes={"rows": {"type": "var"}, "width": {"type": "const", "value": 12}},
+        inputs={
+            "x": {"shape": ["rows", "width"], "dtype": "float16"},
+            "residual": {"shape": ["rows", "width"], "dtype": "float16"},
+            "scale": {"shape": None, "dtype": "float32"},
+        },
+        outputs={
+            "out": {"shape": ["rows", "width"], "dtype": "float16"},
+            "lse": {"shape": ["rows"], "dtype": "float32"},
+        },
+        reference=source,
+    )
+    inputs = {
+        "x": {"type": "random"},
+        "residual": {"type": "random"},
+        "scale": {"type": "scalar", "value": 0.5},
+    }
+    rows = [{"axes": {"rows": n}, "inputs": inputs, "uuid": f"r{n}"} for n in (5, 8)]
+    made = import_from(traces.write_set(tmp_path, what, rows), tmp_path / "task")
+    assert [a.name for a in made.task.task.functions[0].arguments] == [
+        "x",
+        "residual",
+        "out",
+        "lse",
+    ]
+    assert examined(tmp_path / "task", "eager") is None
+
+
 def test_a_triton_solution_is_examined_in_the_interpreter(tmp_path: Path) -> None:
     what = traces.definition(
         axes={"rows": {"type": "var"}, "width": {"type": "const", "value": 12}},

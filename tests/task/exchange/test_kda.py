@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.spec.baseline import ReferenceBaseline
 from assay.spec.errors import UsageError
 from assay.spec.workload import Row
 from assay.task import load_task
+from assay.task.address import SHIPPED
+from assay.task.address import names_under
 from assay.task.exchange import kda_rows
 from assay.task.exchange.importing import import_from
 from assay.task.exchange.kda_export import export_kda
 from tests.task.exchange import folders
 from tests.task.exchange.examining import examined
 
-SHIPPED = [
-    "cpu/rms_norm",
-    "cpu/group_norm_silu",
-    "cpu/layer_norm_scale_shift",
-    "cpu/rotary_embedding",
-    "cuda/rms_norm",
-    "cuda/scale_residual",
-]
 
-
-@pytest.mark.parametrize("address", SHIPPED)
+@pytest.mark.parametrize("address", sorted(names_under(SHIPPED)))
 def test_out_and_in_again_gives_the_same_rows_functions_and_domain(
     address: str, tmp_path: Path
 ) -> None:
     task = load_task(address)
-    name = task.solution_names[0]
+    name = next(iter(task.solution_names), None)
     exported = export_kda(task, tmp_path / "out", name)
     assert exported.rows == len(task.workloads.rows)
     made = import_from(tmp_path / "out", tmp_path / "back")
@@ -43,14 +38,16 @@ def test_out_and_in_again_gives_the_same_rows_functions_and_domain(
     assert made.task.task.domain == task.task.domain
     assert made.task.task.primary_baseline == task.task.primary_baseline
     assert made.task.reference == task.reference
-    assert made.solutions == ("candidate",)
-    # The sources came through unchanged.
-    there = task.path / "solutions" / name
-    for path in there.iterdir():
-        if path.is_file():
-            assert (tmp_path / "back/solutions/candidate" / path.name).read_bytes() == (
-                path.read_bytes()
-            )
+    # The sources came through unchanged; nothing of a wheel's own is copied.
+    place = task.task.primary_baseline.path  # type: ignore[union-attr]
+    pairs = [(task.path / place, tmp_path / "back" / place)]
+    if name is not None:
+        pairs.append((task.path / "solutions" / name, tmp_path / "back/solutions/candidate"))
+    for there, here in pairs:
+        for path in there.iterdir():
+            if path.is_file():
+                assert (here / path.name).read_bytes() == path.read_bytes()
+    assert not list((tmp_path / "out").rglob("snapshot"))
 
 
 def test_an_exported_folder_has_what_theirs_have(tmp_path: Path) -> None:
@@ -200,6 +197,18 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (folder / "baseline/link.py").symlink_to(tmp_path / "mine.py")
     with pytest.raises(UsageError, match="a link that leaves its folder"):
         import_from(folder, tmp_path / "task")
+
+
+def test_a_task_that_is_its_own_baseline_is_not_exported(tmp_path: Path) -> None:
+    task = load_task("cpu/rms_norm")
+    itself = ReferenceBaseline(kind="reference", name="itself", primary=True)
+    changed = replace(task, task=task.task.model_copy(update={"baselines": (itself,)}))
+    with pytest.raises(UsageError) as raised:
+        export_kda(changed, tmp_path / "out")
+    assert raised.value.what == (
+        "its baseline itself is the reference, which has no sources of its own"
+    )
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_option_that_a_row_of_theirs_has_another_use_for_is_refused() -> None:

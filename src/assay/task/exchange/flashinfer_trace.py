@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.judge.axes import extents_of
 from assay.judge.evidence import TASK_VERDICT
 from assay.ledger import Ledger
 from assay.ledger import Row as LedgerRow
-from assay.spec.domain import AxisRef
 from assay.spec.errors import AssayError
 from assay.spec.errors import StorageError
 from assay.spec.errors import UsageError
 from assay.spec.errors import quote
 from assay.spec.status import Status
 from assay.spec.task import Role
-from assay.spec.workload import Row
 from assay.task.exchange.flashinfer_form import Trace
 from assay.task.exchange.flashinfer_form import TraceStatus
 from assay.task.exchange.flashinfer_form import read_part
@@ -223,26 +222,8 @@ def _workload(task: TaskFolder | None, row_id: str) -> dict[str, Any]:
         if not isinstance(value, str):
             inputs[name] = {"type": "scalar", "value": value}
     axes: dict[str, int] = {}
-    for argument in function.arguments:
-        axes |= _extents(argument.shape, argument.name, row)
+    for name, extents in extents_of(function, row).items():
+        # A starred name may stand for several axes, which are numbered.
+        numbered = {f"{name}_{index}": extent for index, extent in enumerate(extents)}
+        axes |= {name: extents[0]} if len(extents) == 1 else numbered
     return {"axes": axes, "inputs": inputs, "uuid": row_id}
-
-
-def _extents(shape: tuple[AxisRef, ...], name: str, row: Row) -> dict[str, int]:
-    """Named axes of a tensor; those that a starred name stands for are numbered."""
-    spec = row.tensors.get(name)
-    if spec is None:
-        return {}
-    starred = len(spec.shape) - (len(shape) - 1)
-    found: dict[str, int] = {}
-    position = 0
-    for axis in shape:
-        if isinstance(axis, str) and axis.startswith("*"):
-            for index in range(max(starred, 0)):
-                found[f"{axis[1:]}_{index}"] = spec.shape[position + index]
-            position += max(starred, 0)
-            continue
-        if isinstance(axis, str) and position < len(spec.shape):
-            found[axis] = spec.shape[position]
-        position += 1
-    return found

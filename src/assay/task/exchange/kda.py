@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from assay.spec.baseline import WheelBaseline
 from assay.spec.documents import parse_document
 from assay.spec.documents import read_document
 from assay.spec.errors import UsageError
@@ -72,6 +73,8 @@ def import_kda(folder: Path, into: Path) -> Imported:
     if known is not None:
         body["baselines"] = [b for b in body["baselines"] if b["primary"]]
         left_out += [f"baseline {b.name}" for b in known.baselines if not b.primary]
+    if isinstance(primary, WheelBaseline):
+        remarks.append("the baseline's files are in its wheel: assay task snapshot gets them")
     contents = [row.content() if known else kda_rows.plainly(row) for row in rows]
     files |= {
         "task.toml": task_text(body, quote(folder)),

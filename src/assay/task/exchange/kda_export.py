@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from assay.spec.baseline import LocalBaseline
+from assay.spec.baseline import ReferenceBaseline
+from assay.spec.baseline import WheelBaseline
 from assay.spec.contract import Convention
 from assay.spec.errors import UsageError
+from assay.spec.lock import LOCK_FILE
+from assay.spec.lock import SHIMS
 from assay.spec.task import Function
 from assay.spec.task import Role
 from assay.task.address import TASK_FILE as OWN_TASK_FILE
 from assay.task.exchange import kda_rows
 from assay.task.exchange.document import toml_text
 from assay.task.exchange.form import WORKLOADS
+from assay.task.exchange.form import text_inside
 from assay.task.exchange.kda import REFERENCE
 from assay.task.exchange.kda import TASK_FILE
 from assay.task.exchange.kda_config import CONFIG
@@ -25,7 +30,7 @@ from assay.task.load import SOLUTION_FILE
 from assay.task.load import LoadedSolution
 from assay.task.load import TaskFolder
 from assay.task.load import find_solution
-from assay.task.load import load_baseline
+from assay.task.load import load_solution
 
 
 @dataclass(frozen=True)
@@ -49,13 +54,13 @@ class Exported:
 def export_kda(task: TaskFolder, folder: Path, solution: str | None = None) -> Exported:
     """Write the folder; with one solution, the only one unless it is named."""
     primary = task.task.primary_baseline
-    if not isinstance(primary, LocalBaseline):
+    if isinstance(primary, ReferenceBaseline):
         raise UsageError(
-            f"its baseline {primary.name} is a {primary.kind}, whose files are not ours to copy",
+            f"its baseline {primary.name} is the reference, which has no sources of its own",
             where=task.task.name,
-            next_step="export a task with a local baseline",
+            next_step="export a task whose baseline has a folder",
         )
-    baseline = load_baseline(task)
+    baseline = load_solution(task.path / primary.path, task.task)
     names = task.solution_names
     chosen = solution or (names[0] if len(names) == 1 else None)
     candidate = find_solution(task, chosen) if chosen is not None else None
@@ -68,6 +73,7 @@ def export_kda(task: TaskFolder, folder: Path, solution: str | None = None) -> E
         REFERENCE: task.reference,
         TASK_FILE: read_inside(task.path, OWN_TASK_FILE).decode(),
         **_part("baseline", baseline),
+        **_locked(task, primary),
     }
     if candidate is not None:
         files |= _part("solution", candidate)
@@ -82,9 +88,21 @@ def _left_out(task: TaskFolder, chosen: str | None) -> list[str]:
     left += [f"baseline {b.name}" for b in task.task.baselines if not b.primary]
     if not task.task.tolerance.exact:
         left.append("atol and rtol: limits here follow the baseline's own error")
+    if isinstance(task.task.primary_baseline, WheelBaseline):
+        left.append("files of the baseline's wheel: assay task snapshot gets them")
     if task.workloads.source:
         left.append("where the rows were captured")
     return left
+
+
+def _locked(task: TaskFolder, primary: LocalBaseline | WheelBaseline) -> dict[str, str]:
+    """Lock and shims of a baseline out of a wheel; the wheel's own files are not ours to copy."""
+    if isinstance(primary, LocalBaseline):
+        return {}
+    folder = task.path / primary.path
+    shims = sorted(path for path in (folder / SHIMS).rglob("*.py") if path.is_file())
+    names = [LOCK_FILE, *(path.relative_to(folder).as_posix() for path in shims)]
+    return {f"baseline/{name}": text_inside(folder, name) for name in names}
 
 
 def _part(place: str, loaded: LoadedSolution) -> dict[str, str]:

@@ -17,7 +17,7 @@ from assay.task.exchange.form import text_inside
 from assay.task.load import SOLUTION_FILE
 
 _ENTRY = "assay_entry.py"
-_SOURCES = (".py", ".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".toml")
+_SOURCES = (".py", ".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".toml", ".lock")
 _NATIVE = {".cu": "cuda", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp"}
 
 
@@ -40,7 +40,9 @@ def part_files(
     sources = {name: text_inside(folder, name) for name in names if "__pycache__" not in name}
     if SOLUTION_FILE in sources:
         return sources  # it was one of ours before
-    sources = {path: text for path, text in sources.items() if not path.endswith(".toml")}
+    sources = {
+        path: text for path, text in sources.items() if not path.endswith((".toml", ".lock"))
+    }
     path, function = entry[0].removeprefix(f"{folder.name}/"), entry[1]
     if path not in sources:
         raise UsageError(

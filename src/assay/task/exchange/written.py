@@ -10,6 +10,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from pathlib import Path
 
+from assay.spec.baseline import WheelBaseline
 from assay.spec.errors import AssayError
 from assay.spec.errors import StorageError
 from assay.spec.errors import UsageError
@@ -20,6 +21,7 @@ from assay.task.load import find_solution
 from assay.task.load import load_baseline
 from assay.task.load import load_solution
 from assay.task.load import load_task
+from assay.task.snapshot.stored import read_lock
 
 Files = Mapping[str, str]
 
@@ -29,7 +31,12 @@ def write_task(folder: Path, files: Files) -> TaskFolder:
 
     def check(made: Path) -> None:
         task = load_task(made)
-        load_baseline(task)
+        primary = task.task.primary_baseline
+        if isinstance(primary, WheelBaseline):
+            read_lock(made / primary.path)  # its files are fetched later
+            load_solution(made / primary.path, task.task)
+        else:
+            load_baseline(task)
         for name in task.solution_names:
             find_solution(task, name)
 

@@ -14,102 +14,9 @@ dynamo.accumulated_recompile_limit = 4096
 dynamo.fail_on_recompile_limit_hit = True
 inductor.compile_threads = 1
 
-_outputs: dict[torch.Tensor, torch.Tensor] = {}
-
-
-def fuse_scale_shift_kernel(
-    x: torch.Tensor,
-    scale: torch.Tensor,
-    shift: torch.Tensor,
-    y: torch.Tensor,
-    *,
-    scale_constant: int,
-) -> None:
-    _fuse_scale_shift_kernel(x, scale, shift, _apart(y), scale_constant=scale_constant)
-
-
-def fuse_layernorm_scale_shift_gate_select01_kernel(
-    x: torch.Tensor,
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    scale0: torch.Tensor,
-    shift0: torch.Tensor,
-    gate0: torch.Tensor,
-    scale1: torch.Tensor,
-    shift1: torch.Tensor,
-    gate1: torch.Tensor,
-    index: torch.Tensor,
-    out: torch.Tensor,
-    gate_out: torch.Tensor,
-    *,
-    eps: float,
-) -> None:
-    _fuse_layernorm_scale_shift_gate_select01_kernel(
-        x,
-        weight,
-        bias,
-        scale0,
-        shift0,
-        gate0,
-        scale1,
-        shift1,
-        gate1,
-        index,
-        _apart(out),
-        _apart(gate_out),
-        eps=eps,
-    )
-
-
-def fuse_residual_layernorm_scale_shift_gate_select01_kernel(
-    x: torch.Tensor,
-    residual: torch.Tensor,
-    residual_gate: torch.Tensor,
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    scale0: torch.Tensor,
-    shift0: torch.Tensor,
-    gate0: torch.Tensor,
-    scale1: torch.Tensor,
-    shift1: torch.Tensor,
-    gate1: torch.Tensor,
-    index: torch.Tensor,
-    out: torch.Tensor,
-    residual_out: torch.Tensor,
-    gate_out: torch.Tensor,
-    *,
-    eps: float,
-) -> None:
-    _fuse_residual_layernorm_scale_shift_gate_select01_kernel(
-        x,
-        residual,
-        residual_gate,
-        weight,
-        bias,
-        scale0,
-        shift0,
-        gate0,
-        scale1,
-        shift1,
-        gate1,
-        index,
-        _apart(out),
-        _apart(residual_out),
-        _apart(gate_out),
-        eps=eps,
-    )
-
-
-def _apart(output: torch.Tensor) -> torch.Tensor:
-    """The same memory as a tensor of its own: what is cut out of one piece of memory with the
-    inputs would have to be taken for an alias of them."""
-    if output not in _outputs:
-        _outputs[output] = torch.from_dlpack(output)
-    return _outputs[output]
-
 
 @torch.compile(dynamic=False)
-def _fuse_scale_shift_kernel(
+def fuse_scale_shift_kernel(
     x: torch.Tensor,
     scale: torch.Tensor,
     shift: torch.Tensor,
@@ -121,7 +28,7 @@ def _fuse_scale_shift_kernel(
 
 
 @torch.compile(dynamic=False)
-def _fuse_layernorm_scale_shift_gate_select01_kernel(
+def fuse_layernorm_scale_shift_gate_select01_kernel(
     x: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
@@ -144,7 +51,7 @@ def _fuse_layernorm_scale_shift_gate_select01_kernel(
 
 
 @torch.compile(dynamic=False)
-def _fuse_residual_layernorm_scale_shift_gate_select01_kernel(
+def fuse_residual_layernorm_scale_shift_gate_select01_kernel(
     x: torch.Tensor,
     residual: torch.Tensor,
     residual_gate: torch.Tensor,

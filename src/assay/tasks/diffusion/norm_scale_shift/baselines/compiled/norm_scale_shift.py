@@ -14,62 +14,9 @@ dynamo.accumulated_recompile_limit = 4096
 dynamo.fail_on_recompile_limit_hit = True
 inductor.compile_threads = 1
 
-_outputs: dict[torch.Tensor, torch.Tensor] = {}
-
-
-def fused_norm_scale_shift(
-    x: torch.Tensor,
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    scale: torch.Tensor,
-    shift: torch.Tensor,
-    y: torch.Tensor,
-    *,
-    norm_type: str,
-    eps: float,
-) -> None:
-    _fused_norm_scale_shift(x, weight, bias, scale, shift, _apart(y), norm_type=norm_type, eps=eps)
-
-
-def fused_scale_residual_norm_scale_shift(
-    residual: torch.Tensor,
-    x: torch.Tensor,
-    gate: torch.Tensor | None,
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    scale: torch.Tensor,
-    shift: torch.Tensor,
-    y: torch.Tensor,
-    res_out: torch.Tensor,
-    *,
-    norm_type: str,
-    eps: float,
-) -> None:
-    _fused_scale_residual_norm_scale_shift(
-        residual,
-        x,
-        gate,
-        weight,
-        bias,
-        scale,
-        shift,
-        _apart(y),
-        _apart(res_out),
-        norm_type=norm_type,
-        eps=eps,
-    )
-
-
-def _apart(output: torch.Tensor) -> torch.Tensor:
-    """The same memory as a tensor of its own: what is cut out of one piece of memory with the
-    inputs would have to be taken for an alias of them."""
-    if output not in _outputs:
-        _outputs[output] = torch.from_dlpack(output)
-    return _outputs[output]
-
 
 @torch.compile(dynamic=False)
-def _fused_norm_scale_shift(
+def fused_norm_scale_shift(
     x: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
@@ -85,7 +32,7 @@ def _fused_norm_scale_shift(
 
 
 @torch.compile(dynamic=False)
-def _fused_scale_residual_norm_scale_shift(
+def fused_scale_residual_norm_scale_shift(
     residual: torch.Tensor,
     x: torch.Tensor,
     gate: torch.Tensor | None,

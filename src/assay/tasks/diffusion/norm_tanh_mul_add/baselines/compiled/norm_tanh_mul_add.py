@@ -14,64 +14,9 @@ dynamo.accumulated_recompile_limit = 4096
 dynamo.fail_on_recompile_limit_hit = True
 inductor.compile_threads = 1
 
-_outputs: dict[torch.Tensor, torch.Tensor] = {}
-
-
-def fused_norm_tanh_mul_add(
-    x: torch.Tensor,
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    scale: torch.Tensor,
-    shift: torch.Tensor,
-    y: torch.Tensor,
-    *,
-    norm_type: str,
-    eps: float,
-) -> None:
-    _fused_norm_tanh_mul_add(x, weight, bias, scale, shift, _apart(y), norm_type=norm_type, eps=eps)
-
-
-def fused_norm_tanh_mul_add_norm_scale(
-    x: torch.Tensor,
-    weight: torch.Tensor | None,
-    bias: torch.Tensor | None,
-    scale: torch.Tensor,
-    shift: torch.Tensor,
-    weight2: torch.Tensor | None,
-    bias2: torch.Tensor | None,
-    scale2: torch.Tensor,
-    y: torch.Tensor,
-    y2: torch.Tensor,
-    *,
-    norm_type: str,
-    eps: float,
-) -> None:
-    _fused_norm_tanh_mul_add_norm_scale(
-        x,
-        weight,
-        bias,
-        scale,
-        shift,
-        weight2,
-        bias2,
-        scale2,
-        _apart(y),
-        _apart(y2),
-        norm_type=norm_type,
-        eps=eps,
-    )
-
-
-def _apart(output: torch.Tensor) -> torch.Tensor:
-    """The same memory as a tensor of its own: what is cut out of one piece of memory with the
-    inputs would have to be taken for an alias of them."""
-    if output not in _outputs:
-        _outputs[output] = torch.from_dlpack(output)
-    return _outputs[output]
-
 
 @torch.compile(dynamic=False)
-def _fused_norm_tanh_mul_add(
+def fused_norm_tanh_mul_add(
     x: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
@@ -86,7 +31,7 @@ def _fused_norm_tanh_mul_add(
 
 
 @torch.compile(dynamic=False)
-def _fused_norm_tanh_mul_add_norm_scale(
+def fused_norm_tanh_mul_add_norm_scale(
     x: torch.Tensor,
     weight: torch.Tensor | None,
     bias: torch.Tensor | None,
