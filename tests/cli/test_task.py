@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ from typer.testing import CliRunner
 
 from assay.cli.task import app
 from assay.spec.errors import UsageError
+from assay.task import load_task
+from tests.judge.claims import stored
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +41,16 @@ def test_list_names_every_shipped_task_with_its_solutions() -> None:
         "cpu/rotary_embedding",
         "cuda/rms_norm",
         "cuda/scale_residual",
+        "diffusion/fuse_scale_shift",
+        "diffusion/group_norm_silu",
+        "diffusion/norm_infer",
+        "diffusion/norm_scale_shift",
+        "diffusion/norm_tanh_mul_add",
+        "diffusion/qknorm_rope",
+        "diffusion/rotary_embedding",
     ]
-    assert [entry["rows"] for entry in run_json("list")] == [3, 3, 3, 3, 10, 6]
+    counts = [3, 3, 3, 3, 10, 6, 15, 85, 6, 39, 4, 10, 11]
+    assert [entry["rows"] for entry in run_json("list")] == counts
 
 
 def test_list_goes_on_past_a_task_that_does_not_load() -> None:
@@ -58,6 +69,21 @@ def test_show_prints_what_a_task_asks() -> None:
     assert content["task"]["name"] == "cpu/rms_norm"
     assert content["freeze"]["status"] == "frozen"
     assert len(content["content_hash"]) == 64
+
+
+def test_show_names_verdicts_and_labels_those_against_an_older_baseline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ASSAY_HOME", "home")
+    assert "verdict " not in run("show", "cpu/rms_norm")
+    shutil.copytree(load_task("cpu/rms_norm").path, "tasks/own")
+    _, row = stored(Path("home/ledger"), task=load_task(Path("tasks/own")))
+    (line,) = [line for line in run("show", "tasks/own").splitlines() if "verdict " in line]
+    assert row.id in line
+    assert "stale" not in line
+    with Path("tasks/own/baselines/naive/rms_norm.cpp").open("a") as file:
+        file.write("\n")
+    assert "(stale baseline)" in run("show", "tasks/own")
 
 
 def test_a_new_task_is_shown_frozen_and_seen_to_change() -> None:

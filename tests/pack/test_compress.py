@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from assay.pack.unpack import unpack_all
 from assay.pack.verify import verify
 from assay.runner import landlock
 from assay.spec.errors import UsageError
+from assay.spec.noun import sha256_hex
 from tests.pack.making import arrive
 from tests.pack.making import contents
 from tests.pack.making import make_pack
@@ -138,6 +141,29 @@ def test_two_starters_unpack_it_once(packed: Path) -> None:
     assert ended == [("", 0)] * 4
     assert verify(packed).problems == ()
     assert not list((packed / "compressed").glob("*.partial"))
+
+
+def test_who_comes_second_waits_and_does_not_unpack_again(packed: Path) -> None:
+    sha256 = sha256_hex((packed / ARCHIVE).read_bytes())
+    with (packed / ARCHIVE).open("rb") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        second = start_unpack(packed)
+        for _ in range(1000):
+            if second.poll() is not None or waits(second.pid):
+                break
+            time.sleep(0.02)
+        assert second.poll() is None
+        # The first is done; that it unpacked nothing here shows that the second did not either.
+        (packed / MARK).write_text(sha256 + "\n")
+    assert second.communicate()[1] == ""
+    assert second.returncode == 0
+    assert not (packed / SITE / "bulky_files").exists()
+
+
+def waits(pid: int) -> bool:
+    """Whether the process stands in line for a lock, as the kernel lists them."""
+    lines = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return any(words[1:3] == ["->", "FLOCK"] and words[5] == str(pid) for words in lines)
 
 
 def test_what_a_starter_left_halfway_is_done_again(packed: Path) -> None:
