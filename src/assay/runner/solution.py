@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch.utils.dlpack import from_dlpack
+from torch.utils.dlpack import to_dlpack  # type: ignore[attr-defined]
 
 from assay.runner.artefacts import cache_variables
 from assay.runner.artefacts import write_artefacts
@@ -92,7 +93,7 @@ def _given(memory: Memory, argument: dict[str, Any], slot: int) -> torch.Tensor:
     """One argument as a model would pass it: what is written has a storage of its own, since a
     compiler that sees it share one with all the others copies them all, or gives up."""
     tensor = memory.tensor(argument["tensor"], argument["starts"][slot])
-    return tensor if argument["role"] == "input" else from_dlpack(tensor)
+    return tensor if argument["role"] == "input" else from_dlpack(to_dlpack(tensor))
 
 
 class WrongResultError(Exception):
