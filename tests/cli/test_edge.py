@@ -111,4 +111,4 @@ def test_a_reader_that_goes_away_is_not_an_error(tmp_path: Path) -> None:
 
 def test_schema_writes_every_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _edge.run(["schema", str(tmp_path / "s")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(os.listdir(tmp_path / "s")) == 13
+    assert len(capsys.readouterr().out.splitlines()) == len(os.listdir(tmp_path / "s")) == 14

@@ -29,7 +29,7 @@ def fly(process: Process, row: str, lane: Lane, traits: LaneTraits) -> Pilot:
         # One call by itself is mostly beginning and end.
         several = min(traits.most_launches, math.ceil(_SECONDS / call))
         tries = range(_READINGS)
-        call = min(_call_seconds(process, row, lane, traits, several) for _ in tries)
+        call = min(call, *(_call_seconds(process, row, lane, traits, several) for _ in tries))
     return Pilot(call, process.host_share(row, lane) > HOST_PACED)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.spec.errors import AssayError
+from assay.spec.errors import quote
 from assay.spec.noun import sha256_hex
 from assay.task import find_solution
 from assay.task import load_baseline
@@ -77,7 +78,8 @@ def test_one_byte_that_differs_is_refused(pinned: Path) -> None:
     data[10] ^= 1
     path.write_bytes(bytes(data))
     line = complaint(pinned)
-    assert line.startswith(f"{path}: not the file that the lock names: {len(data)} bytes with hash")
+    said = f"not the file that the lock names: {len(data)} bytes with hash"
+    assert line.startswith(f"{quote(path)}: {said}")
     assert line.endswith("(assay task snapshot own/silu)")
     path.write_bytes(bytes(data) + b"\n")
     assert f"{len(data) + 1} bytes" in complaint(pinned)
@@ -86,23 +88,24 @@ def test_one_byte_that_differs_is_refused(pinned: Path) -> None:
 def test_a_shim_that_differs_is_refused(pinned: Path) -> None:
     path = pinned / "shims/tiny/__init__.py"
     path.write_text("NAME = 1\n")
-    assert f"{path}: not the file that the lock names" in complaint(pinned)
+    assert f"{quote(path)}: not the file that the lock names" in complaint(pinned)
     path.unlink()
-    assert f"{path}: missing, and the lock names it" in complaint(pinned)
+    assert f"{quote(path)}: missing, and the lock names it" in complaint(pinned)
 
 
 def test_a_missing_snapshot_or_file_says_what_to_do(pinned: Path) -> None:
     path = pinned / "snapshot/tiny/ops/late.py"
     path.unlink()
     assert complaint(pinned) == (
-        f"{path}: missing, and the lock names it (assay task snapshot own/silu)"
+        f"{quote(path)}: missing, and the lock names it (assay task snapshot own/silu)"
     )
     shutil.rmtree(pinned / "snapshot")
     assert complaint(pinned) == (
-        f"{pinned}/snapshot: the files of tiny 1.0 are not here (assay task snapshot own/silu)"
+        f"{quote(pinned / 'snapshot')}: the files of tiny 1.0 are not here "
+        "(assay task snapshot own/silu)"
     )
     (pinned / "baseline.lock").unlink()
-    assert complaint(pinned) == f"{pinned}/baseline.lock: there is no such file"
+    assert complaint(pinned) == f"{quote(pinned / 'baseline.lock')}: there is no such file"
 
 
 def test_a_link_out_of_the_snapshot_is_refused(pinned: Path, tmp_path: Path) -> None:

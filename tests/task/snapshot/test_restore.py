@@ -10,6 +10,7 @@ from assay.spec.errors import AssayError
 from assay.spec.errors import DocumentError
 from assay.spec.errors import EvidenceError
 from assay.spec.errors import UsageError
+from assay.spec.errors import quote
 from assay.task.snapshot.obtain import target_of
 from assay.task.snapshot.restore import restore
 from assay.task.snapshot.stored import read_lock
@@ -82,7 +83,7 @@ def test_a_lock_that_was_edited_by_hand_is_refused(
     text = text.replace(old, new, 1)
     path.write_text(text.replace('"note": null,', "") if "note" in new else text)
     line = complaint(pinned, wheels, DocumentError)
-    assert f"{path}: edited by hand" in line
+    assert f"{quote(path)}: edited by hand" in line
 
 
 def test_what_is_for_people_to_write_may_be_edited(pinned: Path, wheels: Path) -> None:
@@ -98,11 +99,11 @@ def test_what_is_for_people_to_write_may_be_edited(pinned: Path, wheels: Path) -
 def test_a_lock_that_is_no_lock_is_one_line(pinned: Path, wheels: Path) -> None:
     path = pinned / "baseline.lock"
     path.write_text("{")
-    assert "baseline.lock: not JSON" in complaint(pinned, wheels)
+    assert f"{quote(path)}: not JSON" in complaint(pinned, wheels)
     path.write_text('{"schema": "assay.lock.9"}')
     assert 'schema is "assay.lock.9"' in complaint(pinned, wheels)
     path.unlink()
-    assert "baseline.lock: there is no such file" in complaint(pinned, wheels)
+    assert f"{quote(path)}: there is no such file" in complaint(pinned, wheels)
 
 
 def test_the_target_is_that_of_the_locked_wheel() -> None:
