@@ -71,6 +71,7 @@ def test_the_snapshot_travels_and_what_it_asks_for(
     assert parts["snapshots"] == baseline.bytes
 
 
+@pytest.mark.long
 def test_a_host_without_what_only_a_baseline_asks_for_still_runs_the_pack(
     tmp_path: Path, wheels: Path, task: CarriedTask
 ) -> None:
@@ -188,6 +189,7 @@ def test_verify_holds_a_snapshot_against_its_lock(
     assert verify(pack).problems[-1] == f"{UP}/baseline.lock: No such file or directory"
 
 
+@pytest.mark.long
 def test_the_doctor_says_on_arrival_what_is_ready_and_what_is_not(
     tmp_path: Path, wheels: Path
 ) -> None:

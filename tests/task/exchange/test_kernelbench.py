@@ -41,7 +41,14 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Imported]:
     return made
 
 
-@pytest.mark.parametrize("name", problems.GOOD)
+SOME = ("element_wise", "several_outputs", "batch_norm")
+"""Without parameters, with several outputs, with parameters and buffers."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in SOME else pytest.mark.long) for name in problems.GOOD],
+)
 def test_a_problem_of_each_kind_is_imported_and_its_eager_model_passes_the_exam(
     name: str, good: Callable[[str], Imported]
 ) -> None:
