@@ -19,7 +19,6 @@ from assay.pack.entry import Entry
 from assay.pack.entry import folder_entries
 from assay.pack.entry import text_entry
 from assay.pack.launcher import LAUNCHER_TEXT
-from assay.pack.manifest import EXTRA
 from assay.pack.manifest import LAUNCHER
 from assay.pack.manifest import NOTICE
 from assay.pack.manifest import SITE
@@ -71,9 +70,7 @@ def load(
     packed = tuple(wheel.packed() for wheel in wheels)
     roots = {wheel.part: chosen.root_of(wheel.name) for wheel in wheels}
     every = _without_doubles(_every(wheels, roots, tasks, packed))
-    # What Assay itself needs travels as it is, so that it starts by `python -m assay` too.
-    others = [wheel for wheel in wheels if roots[wheel.part] == EXTRA]
-    bulky = tuple(_bulky(every, others, compress_from))
+    bulky = tuple(_bulky(every, wheels, compress_from))
     compressed = {bulk.wheel.part for bulk in bulky}
     folders = (f for wheel in wheels for f in wheel.import_folders(roots[wheel.part]))
     return Cargo(
