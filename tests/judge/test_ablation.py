@@ -340,6 +340,7 @@ extern "C" int twice(const assay_tensor* t, const double* options, void*, cudaSt
 
 
 @needs_nvcc
+@pytest.mark.long
 def test_nvcc_takes_the_sources_without_a_launch_and_with_a_trap() -> None:
     candidate = cuda(CUDA)
     target = Target("cuda", "90a")

@@ -72,6 +72,7 @@ def asked(candidate: Contender) -> TaskVerdict:
     return Referee(about, rules=RULES).ask(Question(about.rows[0], Distribution.NORMAL, 1))
 
 
+@pytest.mark.long
 def test_a_candidate_that_is_looked_at_is_timed_all_the_same() -> None:
     verdict = judged(contender(LOADS)).verdict
     assert verdict.verdict.is_timed

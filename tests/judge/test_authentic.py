@@ -136,6 +136,7 @@ def test_packages_are_those_of_the_files_and_of_the_entries() -> None:
 # -- kernels, on a cpu: operators
 
 
+@pytest.mark.long
 def test_the_real_path_is_seen_recorded_and_timed() -> None:
     made = case(contender(PLAIN), pinned(kernels=["aten::mul", "aten::add*"]))
     verdict = Referee(made, rules=RULES, budget=BUDGET).judge().verdict

@@ -107,6 +107,7 @@ def test_axes_scalars_and_workloads_become_a_task(made: Callable[[], Imported]) 
     assert made().task.reference.startswith(traces.REFERENCE)
 
 
+@pytest.mark.long
 def test_solutions_are_held_where_they_can_be(made: Callable[[], Imported]) -> None:
     assert made().solutions == ("returns", "writes", "wrong")
     assert made().left_out == (
