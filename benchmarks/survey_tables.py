@@ -6,8 +6,6 @@ They come from the newest survey of each row that `evidence/ledger` has for the 
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -16,7 +14,9 @@ from typing import Any
 
 from assay.ledger import Ledger
 from assay.ledger import Row
+from assay.stats.geomean import geomean
 from assay.task.surveying import SURVEY
+from benchmarks.markdown import markdown
 from benchmarks.record import EVIDENCE
 
 NOTHING = "No survey of this task is on record yet.\n"
@@ -54,7 +54,7 @@ def survey_table(name: str) -> str:
     if not rows:
         return NOTHING
     lines = [_line(row) for row in rows]
-    return f"{_table(HEADS, lines)}\n{_summary(rows)}\n"
+    return f"{markdown(HEADS, lines)}\n{_summary(rows)}\n"
 
 
 def _newest(task: str) -> list[Row]:
@@ -122,10 +122,5 @@ def _summary(rows: Iterable[Row]) -> str:
 
 
 def _geomean(values: Iterable[float | None]) -> str:
-    known = [math.log(value) for value in values if value]
-    return f"{math.exp(statistics.fmean(known)):.2f}" if known else "-"
-
-
-def _table(heads: list[str], rows: Iterable[list[str]]) -> str:
-    lines = ["| " + " | ".join(heads) + " |", "|---" + "|--:" * (len(heads) - 1) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+    known = [value for value in values if value]
+    return f"{geomean(known):.2f}" if known else "-"

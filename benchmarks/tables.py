@@ -14,9 +14,11 @@ from typing import Any
 from assay.ledger import Row
 from benchmarks.cuda_tables import cuda_table
 from benchmarks.cuda_tables import twins_table
+from benchmarks.markdown import markdown
 from benchmarks.record import newest
 from benchmarks.redteam_tables import redteam_table
 from benchmarks.redteam_tables import redteam_twins_table
+from benchmarks.survey_tables import survey_tables
 
 DOCUMENTS = (
     "README.md",
@@ -24,13 +26,9 @@ DOCUMENTS = (
     "docs/ledger.md",
     "docs/measurement.md",
     "docs/redteam.md",
+    "docs/results/h200-baselines.md",
 )
 _PLACE = re.compile(r"(<!-- table: (?P<name>[a-z-]+) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
-
-
-def markdown(heads: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(heads) + " |", "|---" + "|--:" * (len(heads) - 1) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
 def _source(row: Row) -> str:
@@ -80,6 +78,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "twins": twins_table,
     "redteam": redteam_table,
     "redteam-twins": redteam_twins_table,
+    **survey_tables(),
 }
 
 

@@ -7,11 +7,11 @@ import torch
 
 from assay.judge.deviation import deviation
 from assay.judge.survey import TWIN
-from assay.judge.survey import Entrant
-from assay.judge.survey import Pace
 from assay.judge.survey import Survey
-from assay.judge.survey import SurveyedRow
-from assay.judge.survey import Timing
+from assay.judge.survey_record import Entrant
+from assay.judge.survey_record import Pace
+from assay.judge.survey_record import SurveyedRow
+from assay.judge.survey_record import Timing
 from assay.spec.errors import UsageError
 from assay.spec.lane import Lane
 from tests.device.cpu.making import PLAIN

@@ -16,7 +16,7 @@ from assay.cli._table import print_json
 from assay.cli._table import print_table
 from assay.device import open_judging_device
 from assay.judge.survey import TWIN
-from assay.judge.survey import Pace
+from assay.judge.survey_record import Pace
 from assay.ledger import Row
 from assay.ledger import default_path
 from assay.task import load_task

@@ -33,7 +33,7 @@ import importlib
 def _load(module, function, name):
     try:
         globals()[name] = getattr(importlib.import_module(module), function)
-    except Exception as error:
+    except Exception as error:  # a mutant may do anything when it is loaded
         def broken(*_, told=repr(error), **__):
             raise RuntimeError(told)
 

@@ -16,9 +16,9 @@ from assay.device.environment import environment
 from assay.device.environment import harness_hash
 from assay.judge.case import Case
 from assay.judge.sitting import Progress
-from assay.judge.survey import Entrant
-from assay.judge.survey import Pace
 from assay.judge.survey import Survey
+from assay.judge.survey_record import Entrant
+from assay.judge.survey_record import Pace
 from assay.ledger import Ledger
 from assay.ledger import Row
 from assay.spec.baseline import ReferenceBaseline
